@@ -1,0 +1,45 @@
+"""Wraps gRPC method handlers so that an interceptor is one async context manager around the call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeAlias
+
+import grpc
+
+Context: TypeAlias = grpc.aio.ServicerContext
+Around = Callable[[Context], AbstractAsyncContextManager[None]]
+
+
+def wrap_handler(handler: grpc.RpcMethodHandler, around: Around) -> grpc.RpcMethodHandler:
+    """A handler of the same kind whose behaviour runs inside `around(context)`."""
+    if handler.response_streaming:
+        behaviour = handler.stream_stream if handler.request_streaming else handler.unary_stream
+
+        async def streaming(request: Any, context: Context) -> AsyncIterator[Any]:
+            async with around(context):
+                async for response in behaviour(request, context):
+                    yield response
+
+        if handler.request_streaming:
+            return grpc.stream_stream_rpc_method_handler(
+                streaming, handler.request_deserializer, handler.response_serializer
+            )
+        return grpc.unary_stream_rpc_method_handler(
+            streaming, handler.request_deserializer, handler.response_serializer
+        )
+
+    single = handler.stream_unary if handler.request_streaming else handler.unary_unary
+
+    async def unary(request: Any, context: Context) -> Any:
+        async with around(context):
+            return await single(request, context)
+
+    if handler.request_streaming:
+        return grpc.stream_unary_rpc_method_handler(
+            unary, handler.request_deserializer, handler.response_serializer
+        )
+    return grpc.unary_unary_rpc_method_handler(
+        unary, handler.request_deserializer, handler.response_serializer
+    )

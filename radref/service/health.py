@@ -1,0 +1,90 @@
+"""Readiness: SERVING once every named component has answered, never before.
+
+It stays SERVING when a component fails later: the service then answers UNAVAILABLE with a reason, which
+tells a caller more than a refused connection. `radref_backend_up` shows the failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+from grpc_health.v1 import health_pb2
+from grpc_health.v1._async import HealthServicer
+
+from radref.service.metrics import BACKEND_UP
+
+CHECK_TIMEOUT_SECONDS = 10.0
+# Quick while starting, so that a start is not longer than it must be; then only a gauge depends on it.
+STARTING_INTERVAL_SECONDS = 0.1
+SERVING_INTERVAL_SECONDS = 5.0
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Something the service needs.
+
+    Attributes:
+        name: label of radref_backend_up, e.g. "inference".
+        check: makes one real request; raises when the component does not answer.
+    """
+
+    name: str
+    check: Callable[[], Awaitable[None]]
+
+
+class Readiness:
+    """Checks components for ever and tells grpc.health.v1 what it found."""
+
+    def __init__(
+        self, servicer: HealthServicer, services: Sequence[str], components: Sequence[Component]
+    ) -> None:
+        self._servicer = servicer
+        self._services = ("", *services)
+        self._components = components
+        self._answered: set[str] = set()
+        self._draining = False
+        self.serving = False
+
+    @property
+    def waiting_for(self) -> list[str]:
+        """Names of components that have not answered yet."""
+        return [c.name for c in self._components if c.name not in self._answered]
+
+    async def start(self) -> None:
+        await self._announce(health_pb2.HealthCheckResponse.NOT_SERVING)
+
+    async def run(self) -> None:
+        """Checks until cancelled."""
+        while not self._draining:
+            await asyncio.gather(*(self._check(component) for component in self._components))
+            if not self.serving and not self.waiting_for and not self._draining:
+                self.serving = True
+                await self._announce(health_pb2.HealthCheckResponse.SERVING)
+                log.info("serving")
+            await asyncio.sleep(SERVING_INTERVAL_SECONDS if self.serving else STARTING_INTERVAL_SECONDS)
+
+    async def drain(self) -> None:
+        self._draining = True
+        self.serving = False
+        await self._announce(health_pb2.HealthCheckResponse.NOT_SERVING)
+
+    async def _check(self, component: Component) -> None:
+        try:
+            async with asyncio.timeout(CHECK_TIMEOUT_SECONDS):
+                await component.check()
+        except Exception as exc:  # noqa: BLE001 - any failure means "not up"; it is reported, not hidden
+            BACKEND_UP.labels(backend=component.name).set(0)
+            if self.serving:
+                log.warning("backend down", backend=component.name, error=type(exc).__name__)
+        else:
+            BACKEND_UP.labels(backend=component.name).set(1)
+            self._answered.add(component.name)
+
+    async def _announce(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+        for service in self._services:
+            await self._servicer.set(service, status)

@@ -1,0 +1,78 @@
+"""Prometheus metrics of all services (DESIGN section 8). Label values are bounded sets, never free text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from prometheus_client import Counter, Gauge, Histogram
+
+# Straddle the SLOs: retrieval 0.3 s, first statement 1.5 s, answer 10 s.
+LATENCY_BUCKETS = (
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6),
+    *(1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 30.0, 60.0, 120.0),
+)
+
+RPC_SECONDS = Histogram(
+    "radref_rpc_server_duration_seconds",
+    "Time of a served call",
+    ["service", "method", "code"],
+    buckets=LATENCY_BUCKETS,
+)
+STAGE_SECONDS = Histogram(
+    "radref_stage_duration_seconds", "Time of a stage of answering", ["stage"], buckets=LATENCY_BUCKETS
+)
+INFLIGHT = Gauge("radref_inflight_requests", "Calls being served")
+ADMISSION_REJECTED = Counter("radref_admission_rejected_total", "Calls refused because the queue was full")
+EVENT_LOOP_LAG = Gauge("radref_event_loop_lag_seconds", "How late the event loop wakes up")
+BACKEND_UP = Gauge("radref_backend_up", "1 when the backend answered its last check", ["backend"])
+
+ANSWERS = Counter("radref_answers_total", "Questions by outcome", ["outcome"])
+ABSTENTIONS = Counter("radref_abstentions_total", "Abstentions by reason", ["reason"])
+CITATIONS = Counter("radref_citations_total", "Citations by what the validator found", ["result"])
+GENERATION_TOKENS = Counter("radref_generation_tokens_total", "Tokens of the generator", ["kind"])
+FIRST_STATEMENT_SECONDS = Histogram(
+    "radref_time_to_first_statement_seconds",
+    "Time until the first checked statement was sent",
+    buckets=LATENCY_BUCKETS,
+)
+DEGRADED = Counter("radref_degraded_total", "Searches answered without a leg", ["leg"])
+
+KB_DOCUMENTS = Gauge("radref_kb_documents", "Documents of the knowledge base", ["state", "topic"])
+INGEST_STAGE_SECONDS = Histogram(
+    "radref_ingest_stage_duration_seconds",
+    "Time of a stage of ingestion",
+    ["stage"],
+    buckets=(0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900),
+)
+INGEST_QUEUE_DEPTH = Gauge("radref_ingest_queue_depth", "Jobs waiting for a worker")
+INGEST_OLDEST_JOB_AGE = Gauge("radref_ingest_oldest_job_age_seconds", "Age of the oldest unfinished job")
+MODEL_QUEUE_SECONDS = Histogram(
+    "radref_model_queue_seconds", "Time in the queue of a model", ["model"], buckets=LATENCY_BUCKETS
+)
+
+
+@dataclass(slots=True)
+class StageClock:
+    """Milliseconds of a finished stage; 0 while it runs."""
+
+    milliseconds: float = 0.0
+
+
+@contextmanager
+def stage_timer(stage: str) -> Iterator[StageClock]:
+    """Times a stage of answering and observes it in STAGE_SECONDS, also when it fails.
+
+    Args:
+        stage: embed, search, parents, rerank, gate, generate or validate.
+    """
+    clock = StageClock()
+    started = time.perf_counter()
+    try:
+        yield clock
+    finally:
+        elapsed = time.perf_counter() - started
+        clock.milliseconds = elapsed * 1000
+        STAGE_SECONDS.labels(stage=stage).observe(elapsed)

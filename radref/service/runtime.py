@@ -1,0 +1,199 @@
+"""The life of a service process: compose, listen, become ready, serve, drain, stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import grpc
+import structlog
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+
+from radref.service.admin import AdminServer
+from radref.service.admission import Admission
+from radref.service.channels import MAX_MESSAGE_BYTES
+from radref.service.health import Component, Readiness
+from radref.service.interceptors import interceptors
+from radref.service.logs import configure_logging
+from radref.service.metrics import EVENT_LOOP_LAG
+from radref.service.settings import ServiceSettings, SettingsError
+
+HEARTBEAT_SECONDS = 0.5
+
+S = TypeVar("S", bound=ServiceSettings)
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Servicer:
+    """A gRPC service to register.
+
+    Attributes:
+        add: the generated add_...Servicer_to_server function.
+        servicer: the object with its methods.
+        name: full service name, e.g. "radref.api.gateway.v1.GatewayService".
+    """
+
+    add: Callable[[Any, grpc.aio.Server], None]
+    servicer: object
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What a server.py composes.
+
+    Attributes:
+        services: gRPC services to register.
+        components: SERVING only after each has answered once.
+        workers: coroutines that run from start to shutdown; one that ends early ends the process.
+        closers: called in order at shutdown, after the last call was served.
+        long_lived: full names of methods that stream for minutes ("/package.Service/Method").
+    """
+
+    services: Sequence[Servicer]
+    components: Sequence[Component] = ()
+    workers: Sequence[Callable[[], Awaitable[None]]] = ()
+    closers: Sequence[Callable[[], Awaitable[None]]] = ()
+    long_lived: frozenset[str] = frozenset()
+
+
+def run_service(name: str, settings_type: type[S], compose: Callable[[S], Awaitable[App]]) -> None:
+    """Runs a service until SIGTERM or SIGINT. Exits 2 on unusable settings, 1 when composing fails."""
+    parser = argparse.ArgumentParser(prog=name, description=f"radref {name} service")
+    parser.add_argument("--config", type=Path, help="settings file (YAML); default: RADREF_CONFIG")
+    parser.add_argument("--listen", help="host:port of the gRPC server")
+    parser.add_argument("--admin-listen", help="host:port of metrics and health over HTTP")
+    parser.add_argument("--parent-pid", type=int, help="stop when this process is gone")
+    arguments = parser.parse_args()
+    try:
+        settings = settings_type.load(
+            arguments.config, listen=arguments.listen, admin_listen=arguments.admin_listen
+        )
+    except SettingsError as exc:
+        sys.exit(_refuse(str(exc)))
+    configure_logging(name, settings.log_level)
+    sys.exit(asyncio.run(_serve(settings, compose, arguments.parent_pid)))
+
+
+def _refuse(message: str) -> int:
+    print(f"settings cannot be used:\n{message}", file=sys.stderr)
+    return 2
+
+
+async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid: int | None) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        app = await compose(settings)
+    except Exception as exc:
+        # The operator reads this line first: a message before the traceback.
+        log.error("cannot start", error=type(exc).__name__, reason=str(exc))
+        raise
+
+    server = grpc.aio.server(
+        interceptors=interceptors(
+            Admission(settings.max_inflight, settings.max_queue),
+            require_deadline=settings.require_deadline,
+            long_lived=app.long_lived,
+        ),
+        options=(
+            ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+            ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+            # Two processes on one port would share its calls silently.
+            ("grpc.so_reuseport", 0),
+            ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+            ("grpc.keepalive_permit_without_calls", 1),
+        ),
+    )
+    for service in app.services:
+        service.add(service.servicer, server)
+    names = [service.name for service in app.services]
+    health_servicer = HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    readiness = Readiness(health_servicer, names, app.components)
+    await readiness.start()
+
+    server.add_insecure_port(settings.listen_address)
+    admin = AdminServer(settings.admin_address, lambda: (readiness.serving, readiness.waiting_for))
+    await server.start()
+    log.info("listening", address=settings.listen_address, admin_port=admin.port)
+
+    tasks = [
+        asyncio.create_task(readiness.run(), name="readiness"),
+        asyncio.create_task(_heartbeat(admin), name="heartbeat"),
+        *(asyncio.create_task(_as_coroutine(worker), name="worker") for worker in app.workers),
+    ]
+    if parent_pid is not None:
+        tasks.append(asyncio.create_task(_watch_parent(parent_pid, stop), name="parent"))
+    code = await _until_stopped(stop, tasks)
+
+    await readiness.drain()
+    log.info("draining")
+    if code == 0:
+        await asyncio.sleep(settings.drain_wait_seconds)
+    await server.stop(settings.drain_grace_seconds)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for close in app.closers:
+        await close()
+    admin.close()
+    log.info("stopped")
+    return code
+
+
+async def _until_stopped(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> int:
+    """Waits for the stop signal; a background task that dies also stops the process, with exit code 1."""
+    stopping = asyncio.create_task(stop.wait())
+    done, _ = await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+    if stopping in done:
+        return 0
+    stopping.cancel()
+    code = 0
+    for task in done:
+        error = task.exception()
+        if error is not None:
+            code = 1
+            log.error(
+                "background task died", task=task.get_name(), error=type(error).__name__, exc_info=error
+            )
+        elif not stop.is_set():
+            code = 1
+            log.error("background task ended", task=task.get_name())
+    return code
+
+
+async def _as_coroutine(worker: Callable[[], Awaitable[None]]) -> None:
+    await worker()
+
+
+async def _heartbeat(admin: AdminServer) -> None:
+    while True:
+        due = time.monotonic() + HEARTBEAT_SECONDS
+        await asyncio.sleep(HEARTBEAT_SECONDS)
+        EVENT_LOOP_LAG.set(max(0.0, time.monotonic() - due))
+        admin.beat()
+
+
+async def _watch_parent(parent_pid: int, stop: asyncio.Event) -> None:
+    """A supervisor that was killed cannot stop its children: they notice by themselves."""
+    with suppress(asyncio.CancelledError):
+        while os.getppid() == parent_pid:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+        stop.set()
+        await asyncio.Event().wait()
