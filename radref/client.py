@@ -104,19 +104,6 @@ class RadrefClient:
         )
         return await _call(self._gateway.Generate(request, timeout=timeout), "gateway")
 
-    async def stream_generate(
-        self,
-        query: str,
-        *,
-        filters: documents_pb2.SearchFilters | None = None,
-        model: str = "",
-        timeout: float = ANSWER_TIMEOUT_SECONDS,
-    ) -> AsyncIterator[gateway_pb2.StreamGenerateResponse]:
-        """Sources, then statements, then the end. `timeout` in seconds for the whole stream."""
-        request = gateway_pb2.StreamGenerateRequest(query=query, filters=filters, model=model)
-        async for event in _stream(self._gateway.StreamGenerate(request, timeout=timeout), "gateway"):
-            yield event
-
     async def get_source(
         self, citation_id: str, *, timeout: float = LOOKUP_TIMEOUT_SECONDS
     ) -> gateway_pb2.GetSourceResponse:

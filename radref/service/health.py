@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+import grpc
 import structlog
-from grpc_health.v1 import health_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 
+from radref.errors import Unavailable
 from radref.service.metrics import BACKEND_UP
 
 CHECK_TIMEOUT_SECONDS = 10.0
@@ -35,6 +37,18 @@ class Component:
 
     name: str
     check: Callable[[], Awaitable[None]]
+
+
+def peer(name: str, channel: grpc.aio.Channel) -> Component:
+    """A component that is up when the neighbour behind `channel` says SERVING."""
+    stub = health_pb2_grpc.HealthStub(channel)
+
+    async def check() -> None:
+        response = await stub.Check(health_pb2.HealthCheckRequest(), timeout=CHECK_TIMEOUT_SECONDS)
+        if response.status != health_pb2.HealthCheckResponse.SERVING:
+            raise Unavailable(f"the {name} service is not ready", reason="NOT_READY")
+
+    return Component(name, check)
 
 
 class Readiness:

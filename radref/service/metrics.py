@@ -33,11 +33,6 @@ ANSWERS = Counter("radref_answers_total", "Questions by outcome", ["outcome"])
 ABSTENTIONS = Counter("radref_abstentions_total", "Abstentions by reason", ["reason"])
 CITATIONS = Counter("radref_citations_total", "Citations by what the validator found", ["result"])
 GENERATION_TOKENS = Counter("radref_generation_tokens_total", "Tokens of the generator", ["kind"])
-FIRST_STATEMENT_SECONDS = Histogram(
-    "radref_time_to_first_statement_seconds",
-    "Time until the first checked statement was sent",
-    buckets=LATENCY_BUCKETS,
-)
 DEGRADED = Counter("radref_degraded_total", "Searches answered without a leg", ["leg"])
 
 KB_DOCUMENTS = Gauge("radref_kb_documents", "Documents of the knowledge base", ["state", "topic"])

@@ -1,0 +1,1 @@
+"""Adapters: the gateway's ports over the neighbours' gRPC APIs."""

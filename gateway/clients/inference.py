@@ -1,0 +1,88 @@
+"""Reranking and generating over inference.v1.InferenceService."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import grpc
+
+from gateway.model import Generated, Passage, PromptMessage, RankedPassage
+from radref.api.common.v1 import documents_pb2
+from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
+from radref.errors import Unavailable
+from radref.service.status import error_from_rpc
+
+RERANK_TIMEOUT_SECONDS = 10.0
+# The longest answer a site may wait for (drain grace of the kit is longer).
+GENERATE_TIMEOUT_SECONDS = 120.0
+
+_ROLES = {"system": inference_pb2.PROMPT_ROLE_SYSTEM, "user": inference_pb2.PROMPT_ROLE_USER}
+
+
+class InferenceClient:
+    """Implements gateway.ports.Reranking and Generating."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self._stub = inference_pb2_grpc.InferenceServiceStub(channel)
+
+    async def rerank(self, query: str, passages: Sequence[Passage]) -> tuple[Sequence[float], str]:
+        request = inference_pb2.RerankRequest(query=query, documents=[passage.text for passage in passages])
+        try:
+            response = await self._stub.Rerank(request, timeout=RERANK_TIMEOUT_SECONDS)
+        except grpc.aio.AioRpcError as exc:
+            raise error_from_rpc(exc, backend="inference") from None
+        return [document.score for document in response.documents], response.fingerprint
+
+    async def generate(
+        self,
+        *,
+        model: str,
+        messages: Sequence[PromptMessage],
+        query: str,
+        passages: Sequence[RankedPassage],
+        json_schema: str,
+        max_tokens: int,
+    ) -> Generated:
+        request = inference_pb2.GenerateRequest(
+            model=model,
+            messages=[
+                inference_pb2.PromptMessage(role=_ROLES[message.role], content=message.content)
+                for message in messages
+            ],
+            json_schema=json_schema,
+            query=query,
+            passages=[_grounding(ranked) for ranked in passages],
+            max_tokens=max_tokens,
+        )
+        pieces: list[str] = []
+        summary: inference_pb2.GenerationSummary | None = None
+        try:
+            async for response in self._stub.Generate(request, timeout=GENERATE_TIMEOUT_SECONDS):
+                pieces.append(response.delta)
+                if response.HasField("summary"):
+                    summary = response.summary
+        except grpc.aio.AioRpcError as exc:
+            raise error_from_rpc(exc, backend="inference") from None
+        if summary is None:
+            raise Unavailable(
+                "the generator stopped in the middle of its answer", metadata={"backend": model}
+            )
+        return Generated(
+            text="".join(pieces),
+            model=summary.model,
+            fingerprint=summary.fingerprint,
+            prompt_tokens=summary.prompt_tokens,
+            completion_tokens=summary.completion_tokens,
+            truncated=summary.finish_reason == inference_pb2.FINISH_REASON_LENGTH,
+        )
+
+
+def _grounding(ranked: RankedPassage) -> inference_pb2.GroundingPassage:
+    passage = ranked.passage
+    return inference_pb2.GroundingPassage(
+        citation_id=passage.citation_id,
+        title=passage.document.title,
+        section_path=passage.section_path,
+        text=passage.text,
+        hits=[documents_pb2.Span(start=child.start, end=child.end) for child in ranked.children],
+    )

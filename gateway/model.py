@@ -1,0 +1,280 @@
+"""What the gateway works with; knows nothing of gRPC. Offsets are Unicode code points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from gateway.validation import ValidatedStatement, ValidationCounts
+
+
+class Leg(StrEnum):
+    """A way of searching."""
+
+    DENSE = "dense"
+    BM25 = "bm25"
+
+
+class RerankMode(StrEnum):
+    """Whether to rerank."""
+
+    DEFAULT = "default"
+    ON = "on"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Narrows a search; empty = no bound. Fields as in radref.api.common.v1.SearchFilters."""
+
+    topics: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    source_categories: tuple[str, ...] = ()
+    document_ids: tuple[str, ...] = ()
+    year_from: int = 0
+    year_to: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes of the retrieval funnel; 0 = the profile's value."""
+
+    per_collection: int = 0
+    candidates: int = 0
+    parents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """A search as asked for."""
+
+    text: str
+    legs: tuple[Leg, ...] = ()
+    rerank: RerankMode = RerankMode.DEFAULT
+    limits: Limits = field(default_factory=Limits)
+    filters: Filters = field(default_factory=Filters)
+    want_candidates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """What a document says of itself. Fields as in radref.api.common.v1.DocumentMetadata."""
+
+    title: str
+    topic: str
+    language: str
+    source_category: str = ""
+    source: str = ""
+    licence: str = ""
+    year: int = 0
+    authority: str = ""
+    effective_from: datetime | None = None
+    effective_until: datetime | None = None
+    supersedes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A parent. `pages` are (first, last) from 1, None where the format has none."""
+
+    citation_id: str
+    document_id: str
+    version: int
+    ordinal: int
+    text: str
+    section_path: tuple[str, ...]
+    document: DocumentInfo
+    pages: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildHit:
+    """A child that was found: [start, end) of its parent's text, scores as in common.v1.ChildHit."""
+
+    ordinal: int
+    start: int
+    end: int
+    rrf_score: float
+    section_path: tuple[str, ...]
+    dense_score: float | None = None
+    bm25_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPassage:
+    """A parent in its place; `rerank_score` 0-1, None when nothing was reranked."""
+
+    passage: Passage
+    rrf_score: float
+    children: tuple[ChildHit, ...]
+    rerank_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A child of the fused list."""
+
+    citation_id: str
+    document_id: str
+    hit: ChildHit
+
+
+@dataclass(frozen=True, slots=True)
+class FailedLeg:
+    """A leg that did not answer in one collection."""
+
+    leg: Leg
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Absolute scores of a search; None without that leg. Ranges as in retrieval.v1.QuerySignals."""
+
+    best_dense: float | None
+    best_bm25: float | None
+    term_coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What retrieval answered, best first; `timings` in milliseconds by stage."""
+
+    parents: tuple[RankedPassage, ...]
+    candidates: tuple[Candidate, ...]
+    failed_legs: tuple[FailedLeg, ...]
+    signals: Signals
+    embedder_fingerprint: str
+    index_version: int
+    timings: Mapping[str, float]
+
+
+class NoticeKind(StrEnum):
+    """Kinds of notices; names as in gateway.v1.NoticeKind."""
+
+    MISSING_INFORMATION = "missing_information"
+    DEGRADED_SEARCH = "degraded_search"
+    CONTRADICTION = "contradiction"
+    CONTEXT_TRUNCATED = "context_truncated"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know."""
+
+    kind: NoticeKind
+    message: str
+    citation_ids: tuple[str, ...] = ()
+
+
+class AbstentionReason(StrEnum):
+    """Reasons to abstain; names as in gateway.v1.AbstentionReason."""
+
+    INSUFFICIENT_EVIDENCE = "insufficient_evidence"
+    NO_VALID_CITATION = "no_valid_citation"
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """Why there is no answer."""
+
+    reason: AbstentionReason
+    message: str
+
+
+class Outcome(StrEnum):
+    """How a question ended."""
+
+    ANSWERED = "answered"
+    PARTIALLY_ANSWERED = "partially_answered"
+    ABSTAINED = "abstained"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """A message of the prompt; role "system" or "user"."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What answered; empty where it had no part."""
+
+    prompt: str = ""
+    knowledge_base: int = 0
+    embedder: str = ""
+    reranker: str = ""
+    generator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A generator's whole output. Token counts are 0 where the generator does not count."""
+
+    text: str
+    model: str
+    fingerprint: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Answer of Search."""
+
+    parents: tuple[RankedPassage, ...]
+    candidates: tuple[Candidate, ...]
+    signals: Signals
+    notices: tuple[Notice, ...]
+    timings: Mapping[str, float]
+    versions: Versions
+
+
+@dataclass(frozen=True, slots=True)
+class PromptResult:
+    """Answer of Prompt."""
+
+    messages: tuple[PromptMessage, ...]
+    parents: tuple[RankedPassage, ...]
+    notices: tuple[Notice, ...]
+    timings: Mapping[str, float]
+    versions: Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer of Generate: statements that passed the validator, or an abstention."""
+
+    outcome: Outcome
+    parents: tuple[RankedPassage, ...]
+    messages: tuple[PromptMessage, ...]
+    statements: tuple[ValidatedStatement, ...]
+    abstention: Abstention | None
+    notices: tuple[Notice, ...]
+    validation: ValidationCounts
+    timings: Mapping[str, float]
+    versions: Versions
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class PassageState(StrEnum):
+    """State of the version a passage belongs to; names as in common.v1.DocumentState."""
+
+    INDEXED = "indexed"
+    SUPERSEDED = "superseded"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Answer of GetSource; `ended_at` is when the version was superseded or withdrawn."""
+
+    passage: Passage
+    state: PassageState
+    ended_at: datetime | None

@@ -1,0 +1,52 @@
+"""What the gateway needs of its neighbours. Adapters live in gateway/clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from gateway.model import Generated, Passage, PromptMessage, RankedPassage, Retrieved, SearchQuery, Source
+
+
+class Searching(Protocol):
+    """Finds passages."""
+
+    async def retrieve(self, query: SearchQuery) -> Retrieved:
+        """Raises InvalidInput (unknown topic, limit out of range) and Unavailable."""
+        ...
+
+
+class Reranking(Protocol):
+    """Judges passages."""
+
+    async def rerank(self, query: str, passages: Sequence[Passage]) -> tuple[Sequence[float], str]:
+        """Scores 0-1 in the order of the passages, and the model's fingerprint.
+
+        Raises Unimplemented when no reranker is loaded, and Unavailable.
+        """
+        ...
+
+
+class Generating(Protocol):
+    """Writes or quotes."""
+
+    async def generate(
+        self,
+        *,
+        model: str,
+        messages: Sequence[PromptMessage],
+        query: str,
+        passages: Sequence[RankedPassage],
+        json_schema: str,
+        max_tokens: int,
+    ) -> Generated:
+        """Raises InvalidInput (unknown model) and Unavailable."""
+        ...
+
+
+class PassageKeeping(Protocol):
+    """Keeps every passage that was ever indexed."""
+
+    async def passage(self, citation_id: str) -> Source:
+        """Raises NotFound and Unavailable."""
+        ...
