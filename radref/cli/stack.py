@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import socket
@@ -62,17 +63,19 @@ class Stack:
     addresses: Addresses = field(init=False)
     _children: dict[str, _Child] = field(init=False, default_factory=dict)
     _environment: dict[str, str] = field(init=False, default_factory=dict)
+    _lock: int | None = field(init=False, default=None)
 
     def start(self) -> None:
         """Starts every service without waiting for it.
 
         Raises:
-            StackError: the data directory cannot be used.
+            StackError: the data directory cannot be used or is in use.
         """
         try:
             (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
         except OSError as exc:
             raise StackError(f"cannot use {self.data_dir}: {exc.strerror}") from None
+        self._take_data_dir()
         ports = _choose_ports()
         addresses = {name: f"127.0.0.1:{port}" for name, port in ports.items() if name in MODULES}
         self.addresses = Addresses(**addresses, pid=os.getpid())
@@ -148,6 +151,9 @@ class Stack:
                 _signal(child.process, signal.SIGKILL)
                 child.process.wait()
         self._children.clear()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def pids(self) -> dict[str, int]:
         return {name: child.process.pid for name, child in self._children.items()}
@@ -161,6 +167,18 @@ class Stack:
         except OSError:
             return ""
         return "\n".join(lines[-LOG_TAIL_LINES:])
+
+    def _take_data_dir(self) -> None:
+        """Holds a lock that the kernel drops when this process dies."""
+        lock = os.open(self.data_dir / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise StackError(
+                f"{self.data_dir} is in use by another radref up: stop it or name another --data-dir"
+            ) from None
+        self._lock = lock
 
     def _spawn(self, name: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", MODULES[name], "--parent-pid", str(os.getpid())]

@@ -34,12 +34,14 @@ def up(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _raise_stop)
     code = 0
+    serving = False
     try:
         stack.start()
         out.print(f"starting in {directory} ...")
         stack.wait_until_serving()
         for path in written:
             stack.addresses.write(path)
+        serving = True
         _announce(stack, trusted=not review)
         while True:
             for event in stack.supervise_once():
@@ -55,7 +57,8 @@ def up(
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
         stack.stop()
-        for path in written:
+        # Only our own: another stack may run on this directory.
+        for path in written if serving else ():
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
     if code:
