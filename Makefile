@@ -9,6 +9,7 @@ demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three qu
 	$(BIN)/radref demo
 
 test: $(VENV)/.dev  ## unit and end-to-end tests
+	scripts/debian_packages.sh
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.dev  ## style, types, layering, protos, stale stubs

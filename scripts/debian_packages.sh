@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Debian packages that tests need. Installs what is missing where that is allowed, else says what is missing.
+set -euo pipefail
+packages=(fonts-dejavu-core)  # Cyrillic glyphs for the sample PDFs that tests build anew
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  apt-get update --quiet --quiet
+  DEBIAN_FRONTEND=noninteractive apt-get install --quiet --quiet --yes --no-install-recommends "${missing[@]}"
+else
+  echo "missing Debian packages: ${missing[*]} (tests that need them skip)" >&2
+fi
