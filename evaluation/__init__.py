@@ -1,0 +1,1 @@
+"""Measures a radref system through its public API: answers (`qa`) and ranking (`retrieval`)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import time
 from pathlib import Path
@@ -26,6 +27,7 @@ def up(
     config: Annotated[Path | None, typer.Option(help="Settings file (YAML) for the services.")] = None,
     ports_file: Annotated[Path | None, typer.Option(help="Also write the addresses here (JSON).")] = None,
     review: Annotated[bool, typer.Option("--review", help="Uploads wait for a reviewer.")] = False,
+    parent_pid: Annotated[int | None, typer.Option(help="Stop when this process is gone.")] = None,
 ) -> None:
     """Start the four services on this machine, print their addresses, stop on Ctrl-C."""
     directory = (data_dir or default_data_dir()).absolute()
@@ -43,7 +45,7 @@ def up(
             stack.addresses.write(path)
         serving = True
         _announce(stack, trusted=not review)
-        while True:
+        while parent_pid is None or os.getppid() == parent_pid:
             for event in stack.supervise_once():
                 out.print(event, style="yellow")
             time.sleep(0.2)

@@ -1,0 +1,205 @@
+"""`radref eval`: measures a system through its public API.
+
+numpy and ir-measures (extra `eval`) are imported inside the commands: they take half a second, which every
+other `radref` command would pay, and may be absent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from evaluation.datasets import XquadLanguage
+from evaluation.results import result_json, write_text
+from evaluation.retrieval_run import Leg
+from evaluation.system import Target, parse_target
+from evaluation.tables import qa_tables, retrieval_table
+from radref.errors import InvalidInput, RadrefError
+
+app = typer.Typer(
+    help="Measure a system through its public API: its own ephemeral one, or a running one (--target).",
+    no_args_is_help=True,
+)
+
+FAILED = 1
+WRONG_USE = 2
+INTERRUPTED = 130
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        file_okay=False,
+        help="Where the own system keeps its index between runs. Default: thrown away.",
+    ),
+]
+TargetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        metavar="HOST:PORT[,HOST:PORT]",
+        help="A running system: its gateway, and its ingest service when documents are to be uploaded.",
+    ),
+]
+JsonOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--json", metavar="OUT", help="Write the result here; - = standard output, tables go to stderr then."
+    ),
+]
+Concurrency = Annotated[
+    int,
+    typer.Option(min=1, max=256, help="Calls in flight. Latencies are those of an idle system with 1 only."),
+]
+Window = Annotated[int, typer.Option(min=1, max=256, help="Uploads in flight.")]
+Timeout = Annotated[float, typer.Option(min=0.1, max=600, help="Seconds a call.")]
+
+
+@app.command()
+def qa(
+    corpus: Annotated[Path, typer.Option(help="Folder with documents and manifest.jsonl.")],
+    question_set: Annotated[Path, typer.Option("--set", help="Question set, a JSON object a line.")],
+    data_dir: DataDir = None,
+    target: TargetOption = None,
+    json_out: JsonOut = None,
+    details: Annotated[
+        Path | None,
+        typer.Option(help="Write one JSON object a question here (no text of questions or answers)."),
+    ] = None,
+    concurrency: Concurrency = 1,
+    window: Window = 8,
+    timeout: Timeout = 60.0,
+) -> None:
+    """Evidence found, facts, citations and abstentions on a question set."""
+    console = Console(stderr=True)
+
+    async def measure() -> None:
+        from evaluation.qa_command import QaOptions, measure_qa, write_details
+
+        options = QaOptions(
+            corpus=corpus,
+            question_set=question_set,
+            data_dir=data_dir,
+            target=_target(target, data_dir),
+            concurrency=concurrency,
+            window=window,
+            timeout=timeout,
+        )
+        result, observations = await measure_qa(options, console)
+        if details is not None:
+            write_details(details, observations)
+        _show(result, qa_tables(result), json_out, console)
+
+    _run(measure, console)
+
+
+@app.command()
+def retrieval(
+    dataset: Annotated[Path, typer.Option(help="Folder in BEIR form, or XQuAD with xquad.LANGUAGE.json.")],
+    legs: Annotated[
+        str, typer.Option(help="Comma-separated: " + ", ".join(leg.value for leg in Leg) + ".")
+    ] = ",".join(leg.value for leg in Leg),
+    passages: Annotated[
+        str, typer.Option(help="Language of the passages: en or ru (for BEIR: of the documents).")
+    ] = "en",
+    questions: Annotated[str, typer.Option(help="Language of the questions, XQuAD only: en or ru.")] = "en",
+    topic: Annotated[str, typer.Option(help="Collection that takes the documents.")] = "anatomy",
+    data_dir: DataDir = None,
+    target: TargetOption = None,
+    json_out: JsonOut = None,
+    concurrency: Concurrency = 1,
+    window: Window = 16,
+    timeout: Timeout = 60.0,
+) -> None:
+    """nDCG@10, recall@100 and MRR@10 of each search leg on a retrieval data set."""
+    console = Console(stderr=True)
+
+    async def measure() -> None:
+        from evaluation.retrieval_command import RetrievalOptions, measure_retrieval
+
+        options = RetrievalOptions(
+            dataset=dataset,
+            passages=_language(passages, "passages"),
+            questions=_language(questions, "questions"),
+            legs=_legs(legs),
+            topic=topic,
+            data_dir=data_dir,
+            target=_target(target, data_dir),
+            concurrency=concurrency,
+            window=window,
+            timeout=timeout,
+        )
+        result = await measure_retrieval(options, console)
+        _show(result, [retrieval_table(result)], json_out, console)
+
+    _run(measure, console)
+
+
+def _target(values: list[str] | None, data_dir: Path | None) -> Target | None:
+    target = parse_target(values or ())
+    if target is not None and data_dir is not None:
+        raise InvalidInput(
+            "--data-dir belongs to the own system; it cannot be combined with --target", field="data-dir"
+        )
+    return target
+
+
+def _legs(text: str) -> tuple[Leg, ...]:
+    try:
+        legs = tuple(dict.fromkeys(Leg(name.strip()) for name in text.split(",") if name.strip()))
+    except ValueError:
+        legs = ()
+    if not legs:
+        raise InvalidInput("--legs takes one or more of " + ", ".join(leg.value for leg in Leg), field="legs")
+    return legs
+
+
+def _language(text: str, option: str) -> XquadLanguage:
+    if text == "en":
+        return "en"
+    if text == "ru":
+        return "ru"
+    raise InvalidInput(f"--{option} takes en or ru", field=option)
+
+
+def _show(result: dict[str, Any], tables: Sequence[Table], json_out: Path | None, console: Console) -> None:
+    text = result_json(result)
+    to_stdout = str(json_out) == "-"
+    if json_out is not None and not to_stdout:
+        write_text(json_out, text)
+    place = console if to_stdout else Console()
+    for table in tables:
+        place.print(table)
+    if to_stdout:
+        typer.echo(text, nl=False)
+
+
+def _run(measure: Callable[[], Coroutine[Any, Any, None]], console: Console) -> None:
+    """Runs a measurement; errors become a message and an exit code, Ctrl-C and SIGTERM stop it in order."""
+
+    async def guarded() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        await measure()
+
+    try:
+        asyncio.run(guarded())
+    except RadrefError as error:
+        console.print(f"{error.reason}: {error.message}", markup=False, highlight=False, style="red")
+        raise typer.Exit(WRONG_USE if isinstance(error, InvalidInput) else FAILED) from None
+    except ModuleNotFoundError as error:
+        console.print(
+            f"this command needs the extra 'eval' (no module {error.name})", markup=False, style="red"
+        )
+        raise typer.Exit(WRONG_USE) from None
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        console.print("Interrupted; nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
