@@ -59,6 +59,8 @@ async def ephemeral_stack(
                 str(home),
                 "--ports-file",
                 str(ports_file),
+                "--parent-pid",
+                str(os.getpid()),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=asyncio.subprocess.STDOUT,

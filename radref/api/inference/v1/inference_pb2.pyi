@@ -195,7 +195,7 @@ class EmbedSpans(_message.Message):
     TEXTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def texts(self) -> _containers.RepeatedCompositeFieldContainer[Global___SpannedText]:
-        """1-64 documents."""
+        """1-64 documents; at most 12,000,000 vector components in all (one answer stays below 64 MiB)."""
 
     def __init__(
         self,
@@ -334,7 +334,7 @@ class TokenizeRequest(_message.Message):
     model: _builtins.str
     """Model id; empty = the default embedder."""
     want_offsets: _builtins.bool
-    """Also return the offsets of every token."""
+    """Also return the offsets of every token; then at most 4,000,000 characters in all."""
     @_builtins.property
     def texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """1-1024 texts, each 1-2000000 characters."""

@@ -1,0 +1,1 @@
+"""Generators: what writes or quotes an answer from passages."""

@@ -1,0 +1,237 @@
+"""Writes a chosen unit as a statement that does not mislead: with its heading, lead-in, header, the sentence
+before an "It ..." and the exception after it. Every piece is quoted from the passage as it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from inference_svc.generators.extractive.blocks import BlockKind, comparable
+from inference_svc.generators.extractive.places import Span
+from inference_svc.generators.extractive.sentences import last_sentence, split_sentences
+from inference_svc.generators.extractive.units import ReadPassage, Unit, UnitKind, cell_spans
+
+# A longer heading is a sentence of its own and would bury the quotation. Characters.
+MAX_HEADING: Final = 160
+MAX_HEADINGS: Final = 2
+MAX_EXCEPTIONS: Final = 2
+MAX_ANTECEDENTS: Final = 2
+# An exception beyond this length is another rule. Characters.
+MAX_NEIGHBOUR: Final = 700
+
+_ANAPHORA: Final = re.compile(
+    r"\W*(?:this|these|those|that|it|its|they|their|them|he|she|his|her|such|both|each of these|the "
+    r"(?:latter|former|same|above)"
+    r"|also|in (?:this|that|these|such) \w+|in addition|otherwise|then|thus|therefore|similarly|likewise"
+    r"|here|instead|alternatively"
+    r"|он[аои]?|его|её|ее|их|ей|им|такой|такая|такое|такие|таких|этот|эта|это|эти|этих|этого|этой|этом"
+    r"|данн(?:ый|ая|ое|ые|ого|ой|ых)"
+    r"|указанн(?:ый|ая|ое|ые|ого|ой|ых)|названн\w+|последн(?:ий|яя|ее|ие)|при этом|в этом случае|в таком "
+    r"случае|в этих случаях|тогда"
+    r"|поэтому|также|кроме того|иначе|в противном случае|там|так)(?!\w)",
+    re.IGNORECASE,
+)
+_EXCEPTION: Final = re.compile(
+    r"\W*(?:however|except\w*|unless|but|nevertheless|notwithstanding|provided(?: that)?|this (?:\w+ "
+    r"){1,3}(?:does|do|shall|will|is|are)"
+    r" not|these (?:\w+ ){1,3}(?:do|shall|are) not|it (?:does|shall|is) not|only if|the (?:\w+ "
+    r")?exceptions?|exemptions?|note\b"
+    r"|однако|но|за исключением|исключени\w+|кроме случаев|если (?:иное|только)|при этом|тем не менее"
+    r"|настоящ\w+ \w+ не|данн\w+ \w+ не"
+    r"|указанн\w+ \w+ не|это(?:т|й|го)? \w+ не|примечани\w+|требовани\w+ \w+ не распростран\w+|в (?:случае"
+    r"|случаях),? )(?!\w)",
+    re.IGNORECASE,
+)
+_CONTRAST: Final = re.compile(
+    r"\W*(?:however|but|nevertheless|except\w*|unless|provided|однако|но|тем не менее|за исключением"
+    r"|исключени\w+)(?!\w)",
+    re.IGNORECASE,
+)
+_YES_OR_NO: Final = re.compile(
+    r"\W*(?:yes|no|not necessarily|generally,? (?:yes|no)|да"
+    r"|нет)\b[^.]{0,20}[.!,]?\Z",
+    re.IGNORECASE,
+)
+_FOOTNOTE: Final = re.compile(r"(?:\\?\*){1,3}|[†‡¹²³⁴⁵]")
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A statement and the places it is quoted from, in the order of its text, none inside another."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+
+def compose(read: ReadPassage, unit: Unit) -> Quoted:
+    """The statement for a unit."""
+    if unit.kind is UnitKind.ROW:
+        return _compose_row(read, unit)
+    text = read.source.text
+    own = _with_neighbours(read, unit)
+    spans = (*unit.lead_ins, *_antecedent(read, unit, own), own, *_continuation(read, unit, own))
+    return Quoted(_headed(read, unit, " ".join(readable(text[slice(*span)]) for span in spans)), spans)
+
+
+def _compose_row(read: ReadPassage, unit: Unit) -> Quoted:
+    text = read.source.text
+    row_cells = _row_cells(read, unit)
+    names: list[str] = []
+    if unit.header is not None:
+        names = [readable(text[slice(*cell)]) for cell in cell_spans(text, unit.header)]
+    pieces: list[str] = []
+    for place, cell in enumerate(row_cells):
+        value = readable(text[slice(*cell)])
+        if not value and place == 0 and unit.first_cell is not None:
+            value = readable(text[slice(*unit.first_cell)])
+        if not value:
+            continue
+        name = names[place] if place < len(names) else ""
+        pieces.append(f"{name}: {value}" if name and name != value else value)
+    lead = " ".join(readable(text[slice(*span)]) for span in unit.lead_ins)
+    group = readable(text[slice(*unit.group)]) if unit.group is not None else ""
+    notes = _footnotes(read, unit)
+    statement = " ".join(piece for piece in (lead, f"{group}:" if group else "", "; ".join(pieces)) if piece)
+    for note in notes:
+        statement += f" {readable(text[slice(*note)])}"
+    header = () if unit.header is None else (_filled(text, unit.header),)
+    governing = (
+        *unit.lead_ins,
+        *header,
+        *(span for span in (unit.group, unit.first_cell) if span is not None),
+    )
+    return Quoted(_headed(read, unit, statement), (*governing, unit.span, *notes))
+
+
+def _row_cells(read: ReadPassage, unit: Unit) -> list[Span]:
+    row = next(row for row in read.blocks[unit.block].rows if row[0] <= unit.span[0] < row[1])
+    return cell_spans(read.source.text, row)
+
+
+def _filled(text: str, row: Span) -> Span:
+    """A row from its first to its last filled cell."""
+    cells = [cell for cell in cell_spans(text, row) if cell[0] < cell[1]]
+    return (cells[0][0], cells[-1][1]) if cells else row
+
+
+def _footnotes(read: ReadPassage, unit: Unit) -> tuple[Span, ...]:
+    """Notes under the table whose mark stands in the row: "* measured at 30 cm"."""
+    text = read.source.text
+    marks = {mark.replace("\\", "") for mark in _FOOTNOTE.findall(text[slice(*unit.span)])}
+    notes: list[Span] = []
+    for below in read.blocks[unit.block + 1 : unit.block + 5]:
+        if below.kind not in (BlockKind.PARAGRAPH, BlockKind.ITEM):
+            break
+        opening = _FOOTNOTE.match(text, below.start)
+        general = re.match(r"\W*(?:notes?|примечани[ея])\b", text[below.start : below.end], re.IGNORECASE)
+        if (opening and opening.group().replace("\\", "") in marks) or general:
+            whole = (below.start, below.end)
+            short = below.end - below.start <= MAX_NEIGHBOUR
+            notes.append(whole if short else split_sentences(text, *whole)[0])
+        elif not opening:
+            break
+    return tuple(notes)
+
+
+def _with_neighbours(read: ReadPassage, unit: Unit) -> Span:
+    """The unit's span, grown in its block by the sentence it refers back to and the exception that
+    follows."""
+    if unit.kind is not UnitKind.SENTENCE:
+        return unit.span
+    text = read.source.text
+    block = read.blocks[unit.block]
+    sentences = split_sentences(text, block.body, block.end)
+    place = next((index for index, span in enumerate(sentences) if span == unit.span), None)
+    if place is None:
+        return unit.span
+    first = last = place
+    while first > 0 and place - first < MAX_ANTECEDENTS and _refers_back(text[slice(*sentences[first])]):
+        first -= 1
+    short = sentences[first][1] - block.body <= MAX_NEIGHBOUR
+    if short and _YES_OR_NO.match(text[slice(*sentences[0])]):
+        first = 0
+    while last + 1 < len(sentences) and last - place < MAX_EXCEPTIONS and _excepts(text, sentences[last + 1]):
+        last += 1
+    return sentences[first][0], sentences[last][1]
+
+
+def _antecedent(read: ReadPassage, unit: Unit, own: Span) -> tuple[Span, ...]:
+    """Last sentence of the paragraph before, when the quotation opens its own paragraph with "It ..." or
+    goes on with a sentence that a page or column broke."""
+    text = read.source.text
+    block = read.blocks[unit.block]
+    opens = own[0] == block.body and unit.kind in (UnitKind.SENTENCE, UnitKind.LIST)
+    if not opens or block.kind is not BlockKind.PARAGRAPH or not unit.block:
+        return ()
+    above = read.blocks[unit.block - 1]
+    if above.kind not in (BlockKind.PARAGRAPH, BlockKind.ITEM):
+        return ()
+    broken = _goes_on(text, above.end, own[0])
+    if not broken and not _refers_back(text[slice(*own)]):
+        return ()
+    last = last_sentence(text, above.body, above.end)
+    return (last,) if last[1] - last[0] <= MAX_NEIGHBOUR else ()
+
+
+def _continuation(read: ReadPassage, unit: Unit, own: Span) -> tuple[Span, ...]:
+    """First sentence of the next paragraph, when it takes back in part what the unit's paragraph ends with,
+    or is the rest of a sentence that a page or column broke."""
+    text = read.source.text
+    last_block = max(index for index, block in enumerate(read.blocks) if block.start < own[1])
+    if text[own[1] : read.blocks[last_block].end].strip() or last_block + 1 >= len(read.blocks):
+        return ()
+    below = read.blocks[last_block + 1]
+    if below.kind is not BlockKind.PARAGRAPH:
+        return ()
+    opening = split_sentences(text, below.body, below.end)[0]
+    follows = _CONTRAST.match(text[slice(*opening)]) or _goes_on(text, own[1], opening[0])
+    return (opening,) if follows and opening[1] - opening[0] <= MAX_NEIGHBOUR else ()
+
+
+def _goes_on(text: str, end: int, start: int) -> bool:
+    """Whether the text up to `end` breaks off and goes on at `start`."""
+    return text[:end].rstrip("*_ ")[-1:] not in ".!?;:" and text[start : start + 1].islower()
+
+
+def _refers_back(sentence: str) -> bool:
+    return bool(_ANAPHORA.match(sentence) or _CONTRAST.match(sentence))
+
+
+def _excepts(text: str, sentence: Span) -> bool:
+    return bool(_EXCEPTION.match(text[slice(*sentence)])) and sentence[1] - sentence[0] <= MAX_NEIGHBOUR
+
+
+def _headed(read: ReadPassage, unit: Unit, statement: str) -> str:
+    """The statement behind the last headings of its path; the document's title is shown with the citation."""
+    title = comparable(read.source.title)
+    headings = [name for name in unit.headings if comparable(name) != title and len(name) <= MAX_HEADING]
+    shown = [readable(name) for name in headings[-MAX_HEADINGS:]]
+    opening = comparable(statement)
+    shown = [name for name in shown if name and not opening.startswith(comparable(name))]
+    return f"{' > '.join(shown).rstrip(' .:')}: {statement}" if shown else statement
+
+
+def readable(markdown: str) -> str:
+    """A piece of Markdown as running text: words, numbers and signs as they are, Markdown's own signs left
+    out."""
+    text = re.sub(r"<br\s*/?>", " ", markdown)
+    text = re.sub(r"</?(?:sub|b|i|em|strong)>", "", text, flags=re.IGNORECASE)
+    text = re.sub(r"!?\[([^\]\n]*)\]\((?:https?:|mailto:|/|#|\.)[^()\s]*\)", r"\1", text)
+    text = re.sub(r"^[ \t]*(?:>[ \t]*)+", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^[ \t]*[-*+•‣▪◦][ \t]+", "– ", text, flags=re.MULTILINE)
+    text = re.sub(r"\*+(?=\S)|(?<=\S)\*+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|`+", "", text)
+    text = re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", text)
+    text = re.sub(r"(?<!\\)\|", " ", text)
+    return " ".join(text.replace("\u00ad", "").split())
+
+
+def drop_contained(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Spans in order without those inside another, so that no citation repeats another."""
+    kept: list[Span] = []
+    for span in dict.fromkeys(spans):
+        inside = any(other != span and other[0] <= span[0] and span[1] <= other[1] for other in spans)
+        if not inside:
+            kept.append(span)
+    return tuple(kept)

@@ -1,0 +1,50 @@
+"""Particulars of a question that its answer must share: a year, a field strength, a name.
+
+The rules of 2018 do not answer for 2024, a limit at 3 T none at 7 T; and a name that no passage knows is a
+sign that the passages are about something else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d.,]\d|\d)")
+_FIELD: Final = re.compile(r"(?<![\d.,])(\d{1,2}(?:[.,]\d{1,2})?)\s?[- ]?(?:T|teslas?|Tesla|Тл|тесла)(?!\w)")
+# Written with a capital inside a sentence; all capitals are abbreviations, which passages often spell out.
+_NAME: Final = re.compile(r"(?<=[a-zа-яё0-9,;)] )([A-ZА-ЯЁ][a-zа-яё]{3,})")
+# Length to which a name is cut before it is looked for, so that cases and plurals do not hide it.
+_NAME_STEM: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Specifics:
+    """Particulars of a question: years, field strengths in tesla, first letters of names in lower case."""
+
+    years: frozenset[str] = frozenset()
+    fields: frozenset[float] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    def contradicted_by(self, passage: str) -> bool:
+        """Whether a passage (with title and headings) lacks the year, or speaks of other field strengths
+        only."""
+        if self.years and not self.years <= set(_YEAR.findall(passage)):
+            return True
+        fields = _fields(passage) if self.fields else frozenset()
+        return bool(fields) and not self.fields & fields
+
+    def unknown_names(self, passages: str) -> frozenset[str]:
+        """Names that stand nowhere in the passages."""
+        lower = passages.lower().replace("ё", "е")
+        return frozenset(name for name in self.names if name not in lower)
+
+
+def read_specifics(query: str) -> Specifics:
+    """Years, field strengths and names of a question."""
+    names = (name.lower().replace("ё", "е")[:_NAME_STEM] for name in _NAME.findall(query))
+    return Specifics(frozenset(_YEAR.findall(query)), _fields(query), frozenset(names))
+
+
+def _fields(text: str) -> frozenset[float]:
+    return frozenset(float(value.replace(",", ".")) for value in _FIELD.findall(text))

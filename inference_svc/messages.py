@@ -1,0 +1,168 @@
+"""Requests of inference.v1 to checked domain objects, and results back to messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference_svc import limits
+from inference_svc.embedders.embedder import (
+    EmbeddedSpans,
+    EmbeddedTexts,
+    EmbedderDescription,
+    SpannedText,
+    TokenizedText,
+)
+from inference_svc.generators.generator import (
+    Delta,
+    Finish,
+    GenerationInput,
+    GeneratorDescription,
+    Grounding,
+    Message,
+    Role,
+    Summary,
+)
+from radref.api.common.v1 import documents_pb2
+from radref.api.inference.v1 import inference_pb2
+from radref.errors import InvalidInput
+
+_ROLES = {inference_pb2.PROMPT_ROLE_SYSTEM: Role.SYSTEM, inference_pb2.PROMPT_ROLE_USER: Role.USER}
+_FINISHES = {Finish.STOP: inference_pb2.FINISH_REASON_STOP, Finish.LENGTH: inference_pb2.FINISH_REASON_LENGTH}
+
+
+def spanned_texts(request: inference_pb2.EmbedSpans, dimension: int) -> list[SpannedText]:
+    """Raises InvalidInput where inference.proto's limits are broken; see `inference_svc.limits`."""
+    limits.check_range(len(request.texts), 1, limits.MAX_SPANNED_TEXTS, "spans.texts", "number of texts")
+    found = []
+    for index, spanned in enumerate(request.texts):
+        field = f"spans.texts[{index}]"
+        limits.check_text(spanned.text, limits.MAX_DOCUMENT_CHARACTERS, f"{field}.text")
+        spans = _pairs(spanned.spans)
+        limits.check_spans(spanned.text, spans, f"{field}.spans")
+        found.append(SpannedText(spanned.text, spans))
+    limits.check_answer_size(sum(len(spanned.spans) for spanned in found), dimension, "spans.texts")
+    return found
+
+
+def generation_input(request: inference_pb2.GenerateRequest) -> GenerationInput:
+    """Raises InvalidInput where inference.proto's limits are broken; see `inference_svc.limits`."""
+    limits.check_range(len(request.messages), 1, limits.MAX_MESSAGES, "messages", "number of messages")
+    for index, message in enumerate(request.messages):
+        if message.role not in _ROLES:
+            raise InvalidInput("the role of a message is missing", field=f"messages[{index}].role")
+        limits.check_text(message.content, limits.MAX_MESSAGE_CHARACTERS, f"messages[{index}].content")
+    limits.check_length(request.json_schema, limits.MAX_SCHEMA_CHARACTERS, "json_schema")
+    limits.check_text(request.query, limits.MAX_QUESTION_CHARACTERS, "query")
+    limits.check_range(len(request.passages), 0, limits.MAX_PASSAGES, "passages", "number of passages")
+    limits.check_range(
+        request.max_tokens, 0, limits.MAX_GENERATED_TOKENS, "max_tokens", "upper bound on generated tokens"
+    )
+    return GenerationInput(
+        messages=[Message(_ROLES[message.role], message.content) for message in request.messages],
+        query=request.query,
+        passages=[_grounding(passage, index) for index, passage in enumerate(request.passages)],
+        json_schema=request.json_schema,
+        max_tokens=request.max_tokens,
+    )
+
+
+def _grounding(passage: inference_pb2.GroundingPassage, index: int) -> Grounding:
+    if not passage.citation_id:
+        raise InvalidInput("a passage has no citation id", field=f"passages[{index}].citation_id")
+    hits = _pairs(passage.hits)
+    if any(not 0 <= start <= end <= len(passage.text) for start, end in hits):
+        raise InvalidInput(
+            "a hit lies outside its passage", reason="INVALID_SPAN", field=f"passages[{index}].hits"
+        )
+    return Grounding(
+        passage.citation_id, passage.title, tuple(passage.section_path), passage.text, tuple(hits)
+    )
+
+
+def embedded_texts(fingerprint: str, found: EmbeddedTexts) -> inference_pb2.EmbedResponse:
+    texts = zip(found.vectors, found.token_counts, found.truncated, strict=True)
+    return inference_pb2.EmbedResponse(
+        fingerprint=fingerprint,
+        texts=[
+            inference_pb2.EmbeddedText(
+                embeddings=_embeddings(vector[None]), token_count=count, truncated=truncated
+            )
+            for vector, count, truncated in texts
+        ],
+    )
+
+
+def embedded_spans(fingerprint: str, found: Sequence[EmbeddedSpans]) -> inference_pb2.EmbedResponse:
+    return inference_pb2.EmbedResponse(
+        fingerprint=fingerprint,
+        texts=[
+            inference_pb2.EmbeddedText(
+                embeddings=_embeddings(text.vectors), token_count=text.token_count, truncated=False
+            )
+            for text in found
+        ],
+    )
+
+
+def tokenized_texts(found: Sequence[TokenizedText], overhead: int) -> inference_pb2.TokenizeResponse:
+    return inference_pb2.TokenizeResponse(
+        overhead=overhead,
+        texts=[
+            inference_pb2.TokenizedText(
+                count=text.count,
+                offsets=[]
+                if text.offsets is None
+                else [documents_pb2.Span(start=start, end=end) for start, end in text.offsets.tolist()],
+            )
+            for text in found
+        ],
+    )
+
+
+def generated(piece: Delta | Summary, model: GeneratorDescription) -> inference_pb2.GenerateResponse:
+    if isinstance(piece, Delta):
+        return inference_pb2.GenerateResponse(delta=piece.text)
+    return inference_pb2.GenerateResponse(
+        summary=inference_pb2.GenerationSummary(
+            finish_reason=_FINISHES[piece.finish],
+            prompt_tokens=piece.prompt_tokens,
+            completion_tokens=piece.completion_tokens,
+            model=model.id,
+            fingerprint=model.fingerprint,
+        )
+    )
+
+
+def described_embedder(model: EmbedderDescription) -> inference_pb2.ModelDescription:
+    return inference_pb2.ModelDescription(
+        id=model.id,
+        kind=inference_pb2.MODEL_KIND_EMBEDDER,
+        backend=model.backend,
+        fingerprint=model.fingerprint,
+        dimension=model.dimension,
+        window=model.window,
+        query_prefix=model.query_prefix,
+        document_prefix=model.document_prefix,
+        document_overhead=model.document_overhead,
+    )
+
+
+def described_generator(model: GeneratorDescription) -> inference_pb2.ModelDescription:
+    return inference_pb2.ModelDescription(
+        id=model.id,
+        kind=inference_pb2.MODEL_KIND_GENERATOR,
+        backend=model.backend,
+        fingerprint=model.fingerprint,
+        window=model.window,
+    )
+
+
+def _embeddings(vectors: NDArray[np.float32]) -> list[inference_pb2.Embedding]:
+    return [inference_pb2.Embedding(values=vector) for vector in vectors.tolist()]
+
+
+def _pairs(spans: Sequence[documents_pb2.Span]) -> list[tuple[int, int]]:
+    return [(span.start, span.end) for span in spans]

@@ -1,0 +1,45 @@
+"""The loaded models and how a request picks one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from inference_svc.embedders.embedder import Embedder
+from inference_svc.generators.generator import Generator
+from radref.errors import InvalidInput
+
+
+class _Description(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+class _Model(Protocol):
+    @property
+    def description(self) -> _Description: ...
+
+
+M = TypeVar("M", bound=_Model)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Loaded models; the first of each kind is the default."""
+
+    embedders: Sequence[Embedder]
+    generators: Sequence[Generator]
+
+
+def pick(models: Sequence[M], name: str) -> M:
+    """The model with this id; the first one when the name is empty.
+
+    Raises:
+        InvalidInput: UNKNOWN_MODEL, naming the loaded ones.
+    """
+    for model in models:
+        if name in ("", model.description.id):
+            return model
+    known = ", ".join(model.description.id for model in models)
+    raise InvalidInput(f"this model is not loaded; loaded: {known}", reason="UNKNOWN_MODEL", field="model")
