@@ -1,0 +1,16 @@
+"""Alembic's entry point: runs on the connection it is given."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from ingest_svc.registry.models import Base
+
+connection = context.config.attributes["connection"]
+# SQLite cannot alter columns in place; batch mode rebuilds the table instead. It does roll back changes of
+# tables, other than Alembic thinks: a start that dies half-way leaves the old schema.
+context.configure(
+    connection=connection, target_metadata=Base.metadata, render_as_batch=True, transactional_ddl=True
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,179 @@
+"""IngestService over gRPC: maps messages to calls, nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from ingest_svc import messages, queries
+from ingest_svc.blobs import BlobStore
+from ingest_svc.jobs.events import JobEvents
+from ingest_svc.jobs.ports import Cleaner, Parser
+from ingest_svc.jobs.watch import watch_job
+from ingest_svc.preview import preview
+from ingest_svc.registry.database import Database
+from ingest_svc.retry import retry_job
+from ingest_svc.submission import Submission
+from ingest_svc.uploads.header import UploadLimits
+from ingest_svc.uploads.receive import UploadPart
+from ingest_svc.withdrawal import Withdrawal
+from radref.api.ingest.v1 import ingest_pb2 as pb
+from radref.api.ingest.v1 import ingest_pb2_grpc
+from radref.errors import Unimplemented
+from radref.service.handlers import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the servicer calls."""
+
+    database: Database
+    blobs: BlobStore
+    parser: Parser
+    clean: Cleaner
+    events: JobEvents
+    submission: Submission
+    withdrawal: Withdrawal
+    limits: UploadLimits
+    wake: Callable[[], None]
+
+
+class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
+    """See protos/radref/api/ingest/v1/ingest.proto for what each method means."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def SubmitDocument(  # noqa: N802
+        self, request_iterator: AsyncIterator[pb.SubmitDocumentRequest], context: Context
+    ) -> pb.SubmitDocumentResponse:
+        done = await self._parts.submission.submit(_upload(request_iterator))
+        return pb.SubmitDocumentResponse(
+            document_id=done.document_id, version=done.version, job_id=done.job_id, duplicate=done.duplicate
+        )
+
+    async def WatchJob(  # noqa: N802
+        self, request: pb.WatchJobRequest, context: Context
+    ) -> AsyncIterator[pb.WatchJobResponse]:
+        async for job in watch_job(self._parts.database, self._parts.events, request.job_id):
+            yield pb.WatchJobResponse(job=messages.job_to_proto(job))
+
+    async def RetryJob(self, request: pb.RetryJobRequest, context: Context) -> pb.RetryJobResponse:  # noqa: N802
+        parts = self._parts
+        job = await retry_job(parts.database, parts.events, parts.wake, request.job_id)
+        return pb.RetryJobResponse(job=messages.job_to_proto(job))
+
+    async def ListDocuments(  # noqa: N802
+        self, request: pb.ListDocumentsRequest, context: Context
+    ) -> pb.ListDocumentsResponse:
+        page = await queries.list_documents(
+            self._parts.database,
+            states=messages.states_from_proto(request.states),
+            topics=list(request.topics),
+            known_topics=self._parts.limits.topics,
+            asked_size=request.page_size,
+            page_token=request.page_token,
+        )
+        return pb.ListDocumentsResponse(
+            documents=[messages.summary_to_proto(view) for view in page.documents],
+            next_page_token=page.next_page_token,
+            total=page.total,
+        )
+
+    async def GetDocument(  # noqa: N802
+        self, request: pb.GetDocumentRequest, context: Context
+    ) -> pb.GetDocumentResponse:
+        view, content = await queries.get_document(self._parts.database, request.document_id, request.version)
+        document = messages.summary_to_proto(view)
+        if content is None:
+            return pb.GetDocumentResponse(document=document)
+        markdown, report = await asyncio.to_thread(messages.content_to_proto, content)
+        return pb.GetDocumentResponse(document=document, markdown=markdown, report=report)
+
+    async def GetPassage(self, request: pb.GetPassageRequest, context: Context) -> pb.GetPassageResponse:  # noqa: N802
+        return messages.source_to_proto(await queries.get_passage(self._parts.database, request.citation_id))
+
+    async def WithdrawDocument(  # noqa: N802
+        self, request: pb.WithdrawDocumentRequest, context: Context
+    ) -> pb.WithdrawDocumentResponse:
+        previous = await self._parts.withdrawal.withdraw(request.document_id, request.reason)
+        return pb.WithdrawDocumentResponse(previous_version=previous)
+
+    async def ListVersions(  # noqa: N802
+        self, request: pb.ListVersionsRequest, context: Context
+    ) -> pb.ListVersionsResponse:
+        views = await queries.list_versions(self._parts.database, request.document_id)
+        return pb.ListVersionsResponse(versions=[messages.summary_to_proto(view) for view in views])
+
+    async def ListAuditEvents(  # noqa: N802
+        self, request: pb.ListAuditEventsRequest, context: Context
+    ) -> pb.ListAuditEventsResponse:
+        events, token = await queries.list_audit_events(
+            self._parts.database,
+            document_id=request.document_id,
+            asked_size=request.page_size,
+            page_token=request.page_token,
+        )
+        return pb.ListAuditEventsResponse(
+            events=[messages.event_to_proto(event) for event in events], next_page_token=token
+        )
+
+    async def ParseDocument(  # noqa: N802
+        self, request_iterator: AsyncIterator[pb.ParseDocumentRequest], context: Context
+    ) -> pb.ParseDocumentResponse:
+        parts = self._parts
+        content = await preview(
+            _upload(request_iterator),
+            blobs=parts.blobs,
+            parser=parts.parser,
+            clean=parts.clean,
+            limits=parts.limits,
+        )
+        markdown, report = await asyncio.to_thread(messages.content_to_proto, content)
+        return pb.ParseDocumentResponse(markdown=markdown, report=report)
+
+    async def ReviewDocument(  # noqa: N802
+        self, request: pb.ReviewDocumentRequest, context: Context
+    ) -> pb.ReviewDocumentResponse:
+        _not_in_this_release("Reviewing documents")
+
+    async def ReplaceDocument(  # noqa: N802
+        self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Context
+    ) -> pb.ReplaceDocumentResponse:
+        _not_in_this_release("Replacing a document by a new version")
+
+    async def RollbackDocument(  # noqa: N802
+        self, request: pb.RollbackDocumentRequest, context: Context
+    ) -> pb.RollbackDocumentResponse:
+        _not_in_this_release("Going back to an earlier version")
+
+    async def DiffVersions(  # noqa: N802
+        self, request: pb.DiffVersionsRequest, context: Context
+    ) -> pb.DiffVersionsResponse:
+        _not_in_this_release("Comparing versions")
+
+    async def VerifyIndex(  # noqa: N802
+        self, request: pb.VerifyIndexRequest, context: Context
+    ) -> pb.VerifyIndexResponse:
+        _not_in_this_release("Comparing registry and index")
+
+    async def Reembed(self, request: pb.ReembedRequest, context: Context) -> pb.ReembedResponse:  # noqa: N802
+        _not_in_this_release("Building the index anew with another model")
+
+    async def SubmitVariant(  # noqa: N802
+        self, request: pb.SubmitVariantRequest, context: Context
+    ) -> pb.SubmitVariantResponse:
+        _not_in_this_release("Appropriateness variants")
+
+
+async def _upload(
+    requests: AsyncIterator[pb.SubmitDocumentRequest] | AsyncIterator[pb.ParseDocumentRequest],
+) -> AsyncIterator[UploadPart]:
+    async for request in requests:
+        yield messages.upload_part(request)
+
+
+def _not_in_this_release(what: str) -> NoReturn:
+    raise Unimplemented(f"{what} is not in this release.")

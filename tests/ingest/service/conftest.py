@@ -1,0 +1,37 @@
+"""Fixtures of the ingest service's tests."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from ingest_svc.registry.database import Database
+from ingest_svc.registry.migrate import upgrade
+from tests.ingest.service.ingest_stack import Stack, running_stack
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty registry, migrated once for all tests."""
+    path = tmp_path_factory.mktemp("registry") / "registry.sqlite3"
+    database = Database(f"sqlite:///{path}")
+    upgrade(database.engine)
+    database.close()
+    return path
+
+
+@pytest.fixture
+def database(tmp_path: Path, migrated: Path) -> Iterator[Database]:
+    path = shutil.copy(migrated, tmp_path / "registry.sqlite3")
+    database = Database(f"sqlite:///{path}")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+async def stack(database: Database, tmp_path: Path) -> AsyncIterator[Stack]:
+    async with running_stack(database, tmp_path) as made:
+        yield made

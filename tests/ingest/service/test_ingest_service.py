@@ -1,0 +1,271 @@
+"""IngestService over real gRPC with the kit's interceptors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import grpc
+import pytest
+
+from ingest_svc.service import IngestServicer, Parts
+from radref.api.common.v1 import documents_pb2, errors_pb2
+from radref.api.ingest.v1 import ingest_pb2 as pb
+from radref.api.ingest.v1 import ingest_pb2_grpc
+from radref.errors import RadrefError, Unimplemented
+from radref.service.admission import Admission
+from radref.service.interceptors import interceptors
+from radref.service.status import error_from_rpc
+from tests.ingest.service.ingest_stack import Stack
+
+WATCH = "/radref.api.ingest.v1.IngestService/WatchJob"
+TEXT = "# Щитовидная железа\n\nЗащитный воротник носит персонал.\n\n## Проверка\n\nРаз в год."
+NOTE = TEXT.encode()
+
+
+class Client:
+    """A stub with a deadline on every call and RadrefError instead of AioRpcError."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self._stub = ingest_pb2_grpc.IngestServiceStub(channel)
+
+    async def call(self, method: str, request: Any, timeout: float | None = 20.0) -> Any:
+        try:
+            return await getattr(self._stub, method)(request, timeout=timeout)
+        except grpc.aio.AioRpcError as exc:
+            raise error_from_rpc(exc, backend="ingest") from None
+
+    async def watch(self, job_id: str) -> list[pb.Job]:
+        try:
+            stream = self._stub.WatchJob(pb.WatchJobRequest(job_id=job_id))
+            return [response.job async for response in stream]
+        except grpc.aio.AioRpcError as exc:
+            raise error_from_rpc(exc, backend="ingest") from None
+
+    async def indexed(self, data: bytes = NOTE, **header: Any) -> pb.SubmitDocumentResponse:
+        response = await self.call("SubmitDocument", submission(data, **header))
+        last = (await self.watch(response.job_id))[-1]
+        assert last.stage == pb.JOB_STAGE_DONE, last
+        return response
+
+
+def submission(data: bytes, kind: Any = pb.SubmitDocumentRequest, **header: Any) -> Iterator[Any]:
+    values = {
+        "file_name": "note.md",
+        "size_bytes": len(data),
+        "metadata": documents_pb2.DocumentMetadata(topic="safety", language="ru"),
+        **header,
+    }
+    yield kind(header=pb.UploadHeader(**values))
+    yield kind(chunk=data)
+
+
+@pytest.fixture
+async def client(stack: Stack) -> AsyncIterator[Client]:
+    server = grpc.aio.server(
+        interceptors=interceptors(Admission(8, 8), require_deadline=True, long_lived=frozenset({WATCH}))
+    )
+    parts = Parts(
+        database=stack.database,
+        blobs=stack.blobs,
+        parser=stack.parser,
+        clean=lambda parsed: parsed,
+        events=stack.events,
+        submission=stack.submission,
+        withdrawal=stack.withdrawal,
+        limits=stack.limits,
+        wake=stack.engine.wake,
+    )
+    ingest_pb2_grpc.add_IngestServiceServicer_to_server(IngestServicer(parts), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield Client(channel)
+    await server.stop(None)
+
+
+async def test_from_upload_to_passage(client: Client, stack: Stack):
+    submitted = await client.call("SubmitDocument", submission(NOTE))
+    jobs = await client.watch(submitted.job_id)
+    assert [job.stage for job in jobs] == sorted(job.stage for job in jobs)
+    last = jobs[-1]
+    assert (last.stage, last.state) == (pb.JOB_STAGE_DONE, documents_pb2.DOCUMENT_STATE_INDEXED)
+    assert not last.HasField("failure")
+    assert await client.watch(submitted.job_id) == [last], "an ended job is shown once"
+
+    got = await client.call("GetDocument", pb.GetDocumentRequest(document_id=submitted.document_id))
+    assert got.markdown == TEXT
+    assert got.document.metadata.title == "Щитовидная железа"
+    assert got.document.active_version == 1
+    assert len(got.document.sha256) == 64
+    spans = [got.markdown[item.span.start : item.span.end] for item in got.report.sections]
+    assert "\n\n".join(spans) == got.markdown
+    assert list(got.report.sections[1].section_path) == ["Щитовидная железа", "Проверка"]
+
+    _, parents, _ = stack.index.staged[submitted.document_id, 1]
+    passage = await client.call("GetPassage", pb.GetPassageRequest(citation_id=parents[0].citation_id))
+    assert passage.passage.text == parents[0].text
+    assert not passage.HasField("ended_at")
+
+    done = await client.call(
+        "WithdrawDocument",
+        pb.WithdrawDocumentRequest(document_id=submitted.document_id, reason="old"),
+    )
+    assert done.previous_version == 1
+    passage = await client.call("GetPassage", pb.GetPassageRequest(citation_id=parents[0].citation_id))
+    assert passage.state == documents_pb2.DOCUMENT_STATE_WITHDRAWN
+    assert passage.HasField("ended_at")
+    events = await client.call("ListAuditEvents", pb.ListAuditEventsRequest())
+    assert (events.events[0].action, events.events[0].reason, events.events[0].actor) == (
+        "withdrawn",
+        "old",
+        "local",
+    )
+
+
+async def test_lists_come_in_pages(client: Client):
+    ids = []
+    for number in range(5):
+        topic = "physics" if number == 4 else "safety"
+        metadata = documents_pb2.DocumentMetadata(topic=topic)
+        ids.append((await client.indexed(f"Text {number}.".encode(), metadata=metadata)).document_id)
+    seen, token, pages = [], "", 0
+    while True:
+        page = await client.call("ListDocuments", pb.ListDocumentsRequest(page_size=2, page_token=token))
+        assert page.total == 5
+        seen += [item.document_id for item in page.documents]
+        pages, token = pages + 1, page.next_page_token
+        if not token:
+            break
+    assert (seen, pages) == (ids[::-1], 3)
+    only = await client.call("ListDocuments", pb.ListDocumentsRequest(topics=["physics"]))
+    assert [item.document_id for item in only.documents] == [ids[4]]
+    failed = [documents_pb2.DOCUMENT_STATE_FAILED]
+    none = await client.call("ListDocuments", pb.ListDocumentsRequest(states=failed))
+    assert (none.total, none.next_page_token) == (0, "")
+
+    events, token = [], ""
+    while True:
+        page = await client.call(
+            "ListAuditEvents",
+            pb.ListAuditEventsRequest(document_id=ids[0], page_size=3, page_token=token),
+        )
+        events += [event.action for event in page.events]
+        token = page.next_page_token
+        if not token:
+            break
+    assert events == ["indexed", "approved", "parsed", "submitted"]
+
+
+async def test_versions_are_listed_oldest_first(client: Client):
+    first = await client.indexed()
+    withdrawal = pb.WithdrawDocumentRequest(document_id=first.document_id, reason="r")
+    await client.call("WithdrawDocument", withdrawal)
+    await client.indexed()
+    request = pb.ListVersionsRequest(document_id=first.document_id)
+    versions = (await client.call("ListVersions", request)).versions
+    assert [item.version for item in versions] == [1, 2]
+    assert {item.active_version for item in versions} == {2}
+    old = await client.call("GetDocument", pb.GetDocumentRequest(document_id=first.document_id, version=1))
+    assert old.document.state == documents_pb2.DOCUMENT_STATE_WITHDRAWN
+
+
+async def test_parsing_keeps_nothing(client: Client, stack: Stack):
+    parsed = await client.call("ParseDocument", submission(NOTE, pb.ParseDocumentRequest, metadata=None))
+    assert parsed.markdown == TEXT
+    assert parsed.report.sections
+    assert (await client.call("ListDocuments", pb.ListDocumentsRequest())).total == 0
+    assert [path for path in stack.blobs._root.rglob("*") if path.is_file()] == []
+
+
+async def test_a_failed_job_says_why(client: Client):
+    submitted = await client.call("SubmitDocument", submission(b" \n"))
+    last = (await client.watch(submitted.job_id))[-1]
+    assert last.failure.reason == errors_pb2.ERROR_REASON_NO_TEXT
+    got = await client.call("GetDocument", pb.GetDocumentRequest(document_id=submitted.document_id))
+    assert got.document.failure == last.failure
+    assert (got.markdown, got.HasField("report")) == ("", False)
+    retried = await client.call("RetryJob", pb.RetryJobRequest(job_id=submitted.job_id))
+    assert retried.job.stage == pb.JOB_STAGE_QUEUED
+    assert (await client.watch(submitted.job_id))[-1].failure == last.failure
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "reason"),
+    [
+        ("GetDocument", pb.GetDocumentRequest(document_id="none"), "UNKNOWN_DOCUMENT"),
+        ("GetPassage", pb.GetPassageRequest(citation_id="0" * 20), "UNKNOWN_CITATION"),
+        ("RetryJob", pb.RetryJobRequest(job_id="none"), "UNKNOWN_JOB"),
+        ("ListVersions", pb.ListVersionsRequest(document_id="none"), "UNKNOWN_DOCUMENT"),
+        ("ListDocuments", pb.ListDocumentsRequest(page_size=1001), "OUT_OF_RANGE"),
+        ("ListDocuments", pb.ListDocumentsRequest(page_token="garbage"), "INVALID_FIELD"),
+        ("ListDocuments", pb.ListDocumentsRequest(topics=["cooking"]), "UNKNOWN_TOPIC"),
+        ("ListDocuments", pb.ListDocumentsRequest(states=[0]), "INVALID_FIELD"),
+        ("ListAuditEvents", pb.ListAuditEventsRequest(page_token="ZHw="), "INVALID_FIELD"),
+        ("WithdrawDocument", pb.WithdrawDocumentRequest(document_id="none", reason="r"), "UNKNOWN_DOCUMENT"),
+    ],
+)
+async def test_refusals_name_their_reason(client: Client, method: str, request_: Any, reason: str):
+    with pytest.raises(RadrefError) as caught:
+        await client.call(method, request_)
+    assert caught.value.reason == reason
+
+
+async def test_unknown_versions_and_jobs(client: Client):
+    submitted = await client.indexed()
+    with pytest.raises(RadrefError) as caught:
+        await client.call("GetDocument", pb.GetDocumentRequest(document_id=submitted.document_id, version=7))
+    assert caught.value.reason == "UNKNOWN_VERSION"
+    with pytest.raises(RadrefError) as caught:
+        await client.watch("none")
+    assert caught.value.reason == "UNKNOWN_JOB"
+
+
+async def test_times_out_of_range_are_refused(client: Client):
+    metadata = documents_pb2.DocumentMetadata(topic="safety")
+    metadata.effective_from.seconds = 10**15
+    with pytest.raises(RadrefError) as caught:
+        await client.call("SubmitDocument", submission(NOTE, metadata=metadata))
+    assert (caught.value.reason, caught.value.field) == ("OUT_OF_RANGE", "header.metadata.effective_from")
+
+
+async def test_metadata_comes_back_as_given(client: Client):
+    metadata = documents_pb2.DocumentMetadata(
+        title="T",
+        topic="safety",
+        language="ru",
+        source_category="legal-act",
+        source="s",
+        licence="l",
+        year=2024,
+        authority="a",
+        supersedes=["old-law"],
+    )
+    metadata.effective_from.FromJsonString("2024-03-01T00:00:00Z")
+    metadata.effective_until.FromJsonString("2030-03-01T00:00:00Z")
+    submitted = await client.indexed(metadata=metadata)
+    got = await client.call("GetDocument", pb.GetDocumentRequest(document_id=submitted.document_id))
+    assert got.document.metadata == metadata
+
+
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [
+        ("ReviewDocument", pb.ReviewDocumentRequest()),
+        ("RollbackDocument", pb.RollbackDocumentRequest()),
+        ("DiffVersions", pb.DiffVersionsRequest()),
+        ("VerifyIndex", pb.VerifyIndexRequest()),
+        ("Reembed", pb.ReembedRequest()),
+        ("SubmitVariant", pb.SubmitVariantRequest()),
+        ("ReplaceDocument", iter([pb.ReplaceDocumentRequest()])),
+    ],
+)
+async def test_what_comes_later_says_so(client: Client, method: str, request_: Any):
+    with pytest.raises(Unimplemented, match="not in this release") as caught:
+        await client.call(method, request_)
+    assert caught.value.reason == "NOT_IN_THIS_RELEASE"
+
+
+def test_every_rpc_of_the_api_is_mapped():
+    service = pb.DESCRIPTOR.services_by_name["IngestService"]
+    assert {method.name for method in service.methods} <= set(vars(IngestServicer))
