@@ -6,6 +6,8 @@ async with RadrefClient(gateway="127.0.0.1:7100", ingest="127.0.0.1:7103") as cl
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
@@ -15,6 +17,7 @@ import grpc
 from radref.api.common.v1 import documents_pb2
 from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
 from radref.api.ingest.v1 import ingest_pb2, ingest_pb2_grpc
+from radref.errors import Unavailable
 from radref.service.channels import open_channel
 from radref.service.status import error_from_rpc
 
@@ -23,6 +26,10 @@ ANSWER_TIMEOUT_SECONDS = 60.0
 LOOKUP_TIMEOUT_SECONDS = 15.0
 UPLOAD_TIMEOUT_SECONDS = 300.0
 UPLOAD_CHUNK_BYTES = 512 * 1024
+# A restarted service is back within seconds; asking more often would only load it.
+RECONNECT_SECONDS = 1.0
+# Longer than the restart of any service; after it a lost job is a failure worth telling.
+LOST_SECONDS = 120.0
 
 T = TypeVar("T")
 
@@ -146,10 +153,26 @@ class RadrefClient:
         return await _call(self._ingest.ParseDocument(messages(), timeout=timeout), "ingest")
 
     async def watch_job(self, job_id: str, *, timeout: float = 3600.0) -> AsyncIterator[ingest_pb2.Job]:
-        """States of a job until it ends; the current one first. `timeout` in seconds for the whole stream."""
+        """States of a job until it ends; the current one first.
+
+        `timeout` in seconds for the whole stream. A job outlives the process that works on it, so a lost
+        connection is made anew; Unavailable after LOST_SECONDS without an answer.
+        """
         request = ingest_pb2.WatchJobRequest(job_id=job_id)
-        async for response in _stream(self._ingest.WatchJob(request, timeout=timeout), "ingest"):
-            yield response.job
+        deadline = time.monotonic() + timeout
+        answered = time.monotonic()
+        while True:
+            remaining = max(0.001, deadline - time.monotonic())
+            try:
+                async for response in _stream(self._ingest.WatchJob(request, timeout=remaining), "ingest"):
+                    answered = time.monotonic()
+                    yield response.job
+            except Unavailable:
+                if time.monotonic() - answered > LOST_SECONDS:
+                    raise
+                await asyncio.sleep(RECONNECT_SECONDS)
+            else:
+                return
 
     async def list_documents(
         self,

@@ -34,15 +34,16 @@ log = structlog.get_logger()
 
 
 def interceptors(
-    admission: Admission, *, require_deadline: bool, long_lived: frozenset[str]
+    admission: Admission, *, require_deadline: bool, long_lived: frozenset[str], draining: asyncio.Event
 ) -> Sequence[grpc.aio.ServerInterceptor]:
     """The interceptors of a radref server, in their fixed order.
 
     Args:
         admission: bounds calls in flight.
         require_deadline: refuse calls without a deadline.
-        long_lived: full names of methods that stream for minutes; they need no deadline and take no
-            admission place.
+        long_lived: full names of methods that stream for minutes; they need no deadline, take no
+            admission place and are ended when the service drains.
+        draining: set when the service is about to stop.
     """
     return (
         _Interceptor(lambda method: lambda ctx: _identified(ctx, method), exempt=False),
@@ -51,7 +52,12 @@ def interceptors(
         _Interceptor(
             lambda method: lambda ctx: _timed(ctx, require_deadline and method not in long_lived), exempt=True
         ),
-        _Interceptor(lambda method: lambda ctx: _admitted(admission, method not in long_lived), exempt=True),
+        _Interceptor(
+            lambda method: (
+                lambda ctx: _until_draining(draining) if method in long_lived else admission.place()
+            ),
+            exempt=True,
+        ),
     )
 
 
@@ -177,9 +183,19 @@ async def _timed(context: Context, required: bool) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _admitted(admission: Admission, bounded: bool) -> AsyncIterator[None]:
-    if not bounded:
-        yield
-        return
-    async with admission.place():
-        yield
+async def _until_draining(draining: asyncio.Event) -> AsyncIterator[None]:
+    """Ends a stream that would otherwise keep the service from stopping; the caller comes back to another."""
+
+    async def watch(scope: asyncio.Timeout) -> None:
+        await draining.wait()
+        scope.reschedule(asyncio.get_running_loop().time())
+
+    try:
+        async with asyncio.timeout(None) as scope:
+            watcher = asyncio.create_task(watch(scope))
+            try:
+                yield
+            finally:
+                watcher.cancel()
+    except TimeoutError:
+        raise errors.Unavailable("the service is stopping; call again", reason="NOT_READY") from None

@@ -104,11 +104,13 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
         log.error("cannot start", error=type(exc).__name__, reason=str(exc))
         raise
 
+    draining = asyncio.Event()
     server = grpc.aio.server(
         interceptors=interceptors(
             Admission(settings.max_inflight, settings.max_queue),
             require_deadline=settings.require_deadline,
             long_lived=app.long_lived,
+            draining=draining,
         ),
         options=(
             ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -146,6 +148,7 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     log.info("draining")
     if code == 0:
         await asyncio.sleep(settings.drain_wait_seconds)
+    draining.set()
     await server.stop(settings.drain_grace_seconds)
     for task in tasks:
         task.cancel()

@@ -31,6 +31,8 @@ class Scripted(gateway_pb2_grpc.GatewayServiceServicer):
 
     async def StreamGenerate(self, request, context):  # noqa: N802
         yield gateway_pb2.StreamGenerateResponse()
+        if request.query == "endless":
+            await asyncio.Event().wait()
         raise errors.Unavailable("gone")
 
 
@@ -42,11 +44,19 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    behaviour: Behaviour, *, max_inflight: int = 4, max_queue: int = 4
+    behaviour: Behaviour,
+    *,
+    max_inflight: int = 4,
+    max_queue: int = 4,
+    long_lived: frozenset[str] = frozenset(),
+    draining: asyncio.Event | None = None,
 ) -> AsyncIterator[Served]:
     server = grpc.aio.server(
         interceptors=interceptors(
-            Admission(max_inflight, max_queue), require_deadline=True, long_lived=frozenset()
+            Admission(max_inflight, max_queue),
+            require_deadline=True,
+            long_lived=long_lived,
+            draining=draining or asyncio.Event(),
         )
     )
     gateway_pb2_grpc.add_GatewayServiceServicer_to_server(Scripted(behaviour), server)
@@ -151,12 +161,31 @@ async def test_an_unknown_method_is_refused_with_a_reason() -> None:
 
 async def test_a_stream_that_fails_midway_ends_with_a_reason() -> None:
     async with serving(lambda _: raising(AssertionError())) as served:
-        received = 0
+        call = served.stub.StreamGenerate(gateway_pb2.StreamGenerateRequest(), timeout=5)
+        await call.read()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            async for _ in served.stub.StreamGenerate(gateway_pb2.StreamGenerateRequest(), timeout=5):
-                received += 1
-    assert received == 1
+            await call.read()
     assert error_info(caught.value).reason == "BACKEND_UNAVAILABLE"
+
+
+async def test_a_long_lived_stream_needs_no_deadline_and_ends_when_the_service_drains() -> None:
+    draining = asyncio.Event()
+    method = "/radref.api.gateway.v1.GatewayService/StreamGenerate"
+    async with serving(
+        lambda _: raising(AssertionError()), long_lived=frozenset({method}), draining=draining
+    ) as served:
+        channel = grpc.aio.insecure_channel(served.address)
+        stub = gateway_pb2_grpc.GatewayServiceStub(channel)
+        call = stub.StreamGenerate(gateway_pb2.StreamGenerateRequest(query="endless"))
+        await call.read()
+        draining.set()
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await asyncio.wait_for(call.read(), 5)
+        await channel.close()
+    assert (caught.value.code(), error_info(caught.value).reason) == (
+        grpc.StatusCode.UNAVAILABLE,
+        "NOT_READY",
+    )
 
 
 async def test_request_id_travels_and_odd_ones_are_replaced() -> None:
