@@ -115,13 +115,14 @@ _FENCE: Final = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.D
 def parse_answer(text: str) -> ParsedAnswer:
     """Reads a generator's output.
 
-    Tolerated, since they change no content: a leading <think> block, one code fence around the whole, raw line
-    breaks and control characters inside strings, unknown fields, and fields left out that may be empty
+    Tolerated, since they change no content: a leading <think> block, one code fence around the whole, raw
+    line breaks and control characters inside strings, unknown fields, and fields left out that may be empty
     (analysis, missing, conflicts; statements only when `insufficient` is true). Control characters and lone
     surrogates inside strings become a space or U+FFFD, so that the result can be sent as protobuf.
 
     Raises:
-        AnswerFormatError: no JSON object, or a field of the wrong type; `str()` names the place, not the content.
+        AnswerFormatError: no JSON object, or a field of the wrong type; `str()` names the place, not the
+        content.
     """
     body = _THINK.sub("", text, count=1)
     if fenced := _FENCE.match(body):

@@ -172,7 +172,8 @@ def _antecedent(read: ReadPassage, unit: Unit, own: Span) -> tuple[Span, ...]:
     if not broken and not _refers_back(text[slice(*own)]):
         return ()
     last = last_sentence(text, above.body, above.end)
-    return (last,) if last[1] - last[0] <= MAX_NEIGHBOUR else ()
+    fits = last[1] - last[0] <= MAX_NEIGHBOUR and any(map(str.isalnum, text[slice(*last)]))
+    return (last,) if fits else ()
 
 
 def _continuation(read: ReadPassage, unit: Unit, own: Span) -> tuple[Span, ...]:

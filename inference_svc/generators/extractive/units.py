@@ -98,7 +98,7 @@ def _text_units(text: str, blocks: Sequence[Block], place: int, passage: int) ->
         end = blocks[governed[-1]].end
         if end - last[0] <= MAX_LIST and blocks[governed[-1]].kind is not BlockKind.TABLE:
             yield Unit(passage, place, UnitKind.LIST, (last[0], end), lead_ins, headings=block.headings)
-    if not sentences:
+    if not sentences or not any(map(str.isalnum, text[block.body : block.end])):
         return
     if block.kind is BlockKind.ITEM and _asks(text[block.start : block.end]):
         sentences.pop()
