@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,6 +16,7 @@ from inference_svc.generators.extractive.places import Embedding, Span
 from inference_svc.generators.extractive.specifics import read_specifics
 from inference_svc.generators.extractive.units import ReadPassage, Unit, UnitKind
 
+_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 # Units whose vectors are compared with the question's; each costs an embedding of a short text.
 MAX_EMBEDDED: Final = 16
 # Characters of a unit that are embedded: about 60 tokens, enough for what a sentence is about.
@@ -248,4 +250,11 @@ def _same(
     if UnitKind.ROW in (first.kind, second.kind):
         # Rows share their header and lead-in and still say different things.
         return mine == theirs
+    if _numbers(passages[unit.passage], first) != _numbers(passages[other.passage], second):
+        # The same limit for another group: leaving one out would answer for the wrong people.
+        return False
     return len(mine & theirs) > policy.overlap * len(mine | theirs)
+
+
+def _numbers(read: ReadPassage, unit: Unit) -> frozenset[str]:
+    return frozenset(_NUMBER.findall(read.source.text[slice(*unit.span)]))
