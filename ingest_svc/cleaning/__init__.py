@@ -1,0 +1,1 @@
+"""Cleaning: takes out what carries no knowledge and only that. `clean.clean` is the entry."""

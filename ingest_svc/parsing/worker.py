@@ -1,0 +1,132 @@
+"""Parsing in worker processes that may hang or die without taking the service along."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import resource
+from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import structlog
+from pebble import ProcessExpired, ProcessPool
+
+from ingest_svc.document import ParsedDocument
+from ingest_svc.parsing.limits import ParseLimits
+from ingest_svc.parsing.parse import parse_file
+from radref.errors import DeadlineExceeded, Internal, InvalidInput
+
+# A worker is replaced after this many files, so that a leaking library cannot grow for ever.
+_TASKS_PER_WORKER = 50
+
+_log = structlog.get_logger()
+
+
+class ParserPool:
+    """Runs `parse_file` in separate processes.
+
+    Args:
+        limits: limits of every parse; `timeout_seconds` and `memory_bytes` are enforced on the worker.
+        workers: processes, at least 1.
+    """
+
+    def __init__(self, limits: ParseLimits, workers: int = 1) -> None:
+        self._limits = limits
+        self._workers = workers
+        self._closed = False
+        self._pool = self._new_pool()
+
+    async def parse(self, source: bytes | Path, file_name: str) -> ParsedDocument:
+        """Parses one file.
+
+        Args:
+            source: the bytes, or a path the worker reads itself.
+            file_name: the name the user gave; its extension is compared with the content.
+
+        Raises:
+            InvalidInput: what `parse_file` raises; FILE_TOO_LARGE also when parsing needs too much memory.
+            DeadlineExceeded: PARSE_TIMEOUT; the worker was killed.
+            Internal: PARSER_CRASHED; the worker died. Other files are not affected.
+        """
+        try:
+            return await self._run(source, file_name)
+        except BrokenProcessPool:
+            # An idle worker was killed from outside, which breaks a pebble pool for good. The file in hand
+            # need not be the cause: it gets one more try, in a new pool.
+            _log.error("parser_pool_broken")
+        try:
+            return await self._run(source, file_name)
+        except BrokenProcessPool as exc:
+            raise _crashed() from exc
+
+    async def _run(self, source: bytes | Path, file_name: str) -> ParsedDocument:
+        if not self._closed and not self._pool.active:
+            self._pool = self._new_pool()
+        future = self._pool.schedule(
+            _parse_in_worker, args=[source, file_name, self._limits], timeout=self._limits.timeout_seconds
+        )
+        try:
+            document: ParsedDocument = await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            # Kills the worker that runs it: nobody waits for the result.
+            future.cancel()  # type: ignore[no-untyped-call]
+            raise
+        except (TimeoutError, FutureTimeout) as exc:
+            raise DeadlineExceeded(
+                f"Parsing took longer than {self._limits.timeout_seconds:g} s and was stopped. "
+                "Split the document or save it in a simpler form.",
+                reason="PARSE_TIMEOUT",
+            ) from exc
+        except ProcessExpired as exc:
+            _log.error("parser_crashed", exit_code=exc.exitcode)
+            raise _crashed() from exc
+        except MemoryError as exc:
+            raise InvalidInput(
+                "Parsing the file needs more memory than is allowed. Split the document.",
+                reason="FILE_TOO_LARGE",
+            ) from exc
+        return document
+
+    def _new_pool(self) -> ProcessPool:
+        return ProcessPool(
+            max_workers=self._workers,
+            max_tasks=_TASKS_PER_WORKER,
+            # Fork would copy the service's threads and gRPC channels in an undefined state.
+            context=multiprocessing.get_context("spawn"),
+            initializer=_limit_memory,
+            initargs=[self._limits.memory_bytes],
+        )
+
+    async def close(self) -> None:
+        """Stops the workers; running parses are cancelled."""
+        self._closed = True
+        self._pool.stop()  # type: ignore[no-untyped-call]
+        await asyncio.to_thread(self._pool.join)
+
+
+def _crashed() -> Internal:
+    return Internal(
+        "The parser process died on this file. Save the document again in another format.",
+        reason="PARSER_CRASHED",
+    )
+
+
+def _limit_memory(memory_bytes: int) -> None:
+    if memory_bytes:
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    # No core dumps: they would hold document text.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _parse_in_worker(source: bytes | Path, file_name: str, limits: ParseLimits) -> ParsedDocument:
+    if isinstance(source, Path):
+        # Checked before reading: the file may be larger than memory.
+        if source.stat().st_size > limits.max_bytes:
+            raise InvalidInput(
+                f"The file is larger than the limit of {limits.max_bytes} bytes.",
+                reason="FILE_TOO_LARGE",
+                metadata={"limit_bytes": str(limits.max_bytes)},
+            )
+        source = source.read_bytes()
+    return parse_file(source, file_name, limits)

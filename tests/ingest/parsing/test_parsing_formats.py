@@ -1,0 +1,137 @@
+import io
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest_svc.document import render
+from ingest_svc.parsing.limits import ParseLimits
+from ingest_svc.parsing.parse import parse_file
+from radref.errors import InvalidInput
+
+
+def reason_of(data: bytes, name: str, limits: ParseLimits | None = None) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        parse_file(data, name, limits or ParseLimits())
+    return caught.value.reason
+
+
+def zipped(parts: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+HTML = b"<!DOCTYPE html><html><body><h1>Dose</h1><p>Text</p></body></html>"
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "reason"),
+    [
+        (b"", "a.md", "EMPTY_FILE"),
+        (b"  \n ", "a.txt", "EMPTY_FILE"),
+        (HTML, "a.pdf", "FORMAT_MISMATCH"),
+        (HTML, "a.docx", "FORMAT_MISMATCH"),
+        (HTML, "a.md", "FORMAT_MISMATCH"),
+        (b"%PDF-1.4 x", "a.html", "FORMAT_MISMATCH"),
+        (b"plain words", "a.pdf", "FORMAT_MISMATCH"),
+        (b"\x89PNG\r\n\x1a\n" + b"\x00" * 50, "a.pdf", "FORMAT_MISMATCH"),
+        (b"\x89PNG\r\n\x1a\n" + b"\x00" * 50, "scan.png", "NO_TEXT"),
+        (b"\xff\xd8\xff\xe0" + b"\x00" * 50, "photo", "NO_TEXT"),
+        (b"{\\rtf1\\ansi text}", "a.rtf", "UNSUPPORTED_FORMAT"),
+        (OLE + "WordDocument".encode("utf-16-le"), "a.doc", "UNSUPPORTED_FORMAT"),
+        (OLE + "EncryptedPackage".encode("utf-16-le"), "a.docx", "PASSWORD_PROTECTED"),
+        (b"a;b;c\n1;2;3\n4;5;6\n7;8;9\n", "a.csv", "UNSUPPORTED_FORMAT"),
+        (b"a;b;c\n1;2;3\n4;5;6\n7;8;9\n", "table.txt", "UNSUPPORTED_FORMAT"),
+        (b'{"dose": [1, 2]}', "a.json", "UNSUPPORTED_FORMAT"),
+        (b'<?xml version="1.0"?><a><b/></a>', "a.xml", "UNSUPPORTED_FORMAT"),
+        (b"\x00" * 128 + b"DICM" + b"\x00" * 50, "image.dcm", "UNSUPPORTED_FORMAT"),
+        (b"\x00\x01\x02\x03" * 100, "a.bin", "UNSUPPORTED_FORMAT"),
+        (b"PK\x03\x04 broken", "a.docx", "CORRUPT_FILE"),
+        (b"%PDF-1.7\nnothing that follows", "a.pdf", "CORRUPT_FILE"),
+        (zipped({"xl/workbook.xml": b"<x/>"}), "a.xlsx", "UNSUPPORTED_FORMAT"),
+        (zipped({"ppt/presentation.xml": b"<x/>"}), "a.pptx", "UNSUPPORTED_FORMAT"),
+        (zipped({"notes.txt": b"x"}), "a.zip", "UNSUPPORTED_FORMAT"),
+        (zipped({"word/document.xml": b"<x/>"}), "a.docx", "CORRUPT_FILE"),
+        (b"<html><body><script>x</script></body></html>", "a.html", "NO_TEXT"),
+    ],
+)
+def test_refusals(data: bytes, name: str, reason: str) -> None:
+    assert reason_of(data, name) == reason
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "expected"),
+    [
+        (b"# Dose\n\n## Limit\n\nText.", "a.txt", "markdown"),
+        (b"# Dose\n\nText.", "a.md", "markdown"),
+        (b"Just words.", "a.md", "markdown"),
+        (b"Just words, and more; no table.", "notes", "text"),
+        (HTML, "a.htm", "html"),
+        (HTML, "download", "html"),
+        (b'<?xml version="1.0"?>\n' + HTML, "a.xhtml", "html"),
+        (b"<h1>Dose</h1><p>One</p><p>Two</p>", "fragment.html", "html"),
+    ],
+)
+def test_detection(data: bytes, name: str, expected: str) -> None:
+    assert parse_file(data, name, ParseLimits()).report.format == expected
+
+
+def test_mismatch_names_both_formats() -> None:
+    with pytest.raises(InvalidInput, match=r"\.pdf.*html"):
+        parse_file(HTML, "act.pdf", ParseLimits())
+
+
+def test_refusal_names_format_and_way_out() -> None:
+    with pytest.raises(InvalidInput, match=r"RTF.*docx"):
+        parse_file(b"{\\rtf1 x}", "a.rtf", ParseLimits())
+    with pytest.raises(InvalidInput, match=r"scan.*OCR"):
+        parse_file(b"\x89PNG\r\n\x1a\n", "a.png", ParseLimits())
+
+
+def test_size_limits() -> None:
+    assert reason_of(b"word " * 100, "a.txt", ParseLimits(max_bytes=100)) == "FILE_TOO_LARGE"
+    assert reason_of(b"word " * 100, "a.txt", ParseLimits(max_characters=100)) == "FILE_TOO_LARGE"
+
+
+def test_zip_bomb_is_refused_before_it_unpacks(
+    docx_bytes: Callable[[Any], bytes], new_docx: Callable[[], Any]
+) -> None:
+    document = new_docx()
+    document.add_paragraph("x")
+    data = docx_bytes(document)
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/media/bomb.xml", b"\x20" * (40 << 20))
+    assert reason_of(buffer.getvalue(), "a.docx") == "FILE_TOO_LARGE"
+    assert reason_of(data, "a.docx", ParseLimits(max_expanded_bytes=1000)) == "FILE_TOO_LARGE"
+
+
+def test_entities_are_refused(docx_bytes: Callable[[Any], bytes], new_docx: Callable[[], Any]) -> None:
+    source = zipfile.ZipFile(io.BytesIO(docx_bytes(new_docx())))
+    parts = {name: source.read(name) for name in source.namelist()}
+    body = parts["word/document.xml"]
+    declared = body.index(b"?>") + 2
+    evil = b'<!DOCTYPE w [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    parts["word/document.xml"] = body[:declared] + evil + body[declared:]
+    assert reason_of(zipped(parts), "a.docx") == "CORRUPT_FILE"
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.binary(min_size=1, max_size=400), st.sampled_from(["a.md", "a.txt", "a.html", "a.pdf", "a.docx", "a"])
+)
+def test_any_bytes_parse_or_are_refused(data: bytes, name: str) -> None:
+    try:
+        document = parse_file(data, name, ParseLimits())
+    except InvalidInput as exc:
+        outcome = exc.reason and exc.message
+    else:
+        outcome = render(document.blocks)[0].strip()
+    assert outcome
