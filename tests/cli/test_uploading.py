@@ -62,7 +62,7 @@ def test_a_file_without_topic_is_refused_before_anything_is_sent(folder: Path) -
 @pytest.mark.parametrize("text", ['{"title": "no file"}', "not json", '{"file": "a"}\n{"file": "a"}'])
 def test_a_broken_manifest_names_the_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.jsonl").write_text(text, encoding="utf-8")
-    with pytest.raises(InvalidInput, match="line [12]"):
+    with pytest.raises(InvalidInput, match=r"line [12]"):
         load_manifest(tmp_path)
 
 
