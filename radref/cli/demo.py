@@ -19,7 +19,7 @@ from radref.cli.uploading import find_uploads, require_topics
 from radref.client import RadrefClient
 
 QUESTIONS = (
-    "How long must a patient wait between two gadolinium contrast injections?",
+    "Bowel clips were placed two months ago. How many days must pass before the scanner?",
     "Какой предел дозы для хрусталика глаза у персонала?",
     "What is the parking fee for visitors of the MRI department?",
 )

@@ -1,0 +1,330 @@
+"""Writing to the index: a version is staged completely, then switched by one record."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import numpy as np
+import structlog
+
+from radref.errors import NotFound, PreconditionFailed
+from retrieval_svc.bm25 import Bm25Encoder, SparseVector
+from retrieval_svc.catalogue import Catalogue
+from retrieval_svc.model import (
+    Child,
+    DocumentRecord,
+    IndexedChild,
+    IndexIdentity,
+    Parent,
+    ParentKey,
+    StageRecord,
+)
+from retrieval_svc.staging import (
+    Batch,
+    NewParent,
+    StageChecker,
+    StageHeader,
+    check_document_id,
+    check_header,
+    check_version,
+)
+from retrieval_svc.store.protocol import PointCounts, StoreCounts, VectorStore
+from retrieval_svc.terms import TermCounts, count_terms
+
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class StageCounts:
+    """What was stored."""
+
+    parents: int
+    children: int
+
+
+class Index:
+    """Stages, activates and withdraws. `load` comes first.
+
+    Args:
+        bm25_headings: put title and heading path before a child's text for BM25.
+        on_change: called after every activation, withdrawal and `load`.
+        now: the clock, UTC.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: VectorStore,
+        catalogue: Catalogue,
+        encoder: Bm25Encoder,
+        bm25_headings: bool,
+        on_change: Callable[[], None] = lambda: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._encoder = encoder
+        self._headings = bm25_headings
+        self._on_change = on_change
+        self._now = now
+        self._switching = asyncio.Lock()
+        self._staging: set[str] = set()
+        self._running: set[asyncio.Task[Any]] = set()
+
+    @property
+    def sparse_fingerprint(self) -> str:
+        """Identity of the BM25 weights this index writes."""
+        return f"{self._encoder.fingerprint}{'+headings' if self._headings else ''}"
+
+    @property
+    def staging(self) -> frozenset[str]:
+        """Ids of stagings under way; their points belong to no record yet."""
+        return frozenset(self._staging)
+
+    async def load(self) -> None:
+        """Reads the catalogue from the store.
+
+        A staging whose points are not all there (deleting them was interrupted) is forgotten.
+
+        Raises:
+            PreconditionFailed: the stored BM25 weights were made with other settings.
+            Unavailable: the store failed.
+        """
+        identity = self._store.identity
+        if identity is not None and identity.sparse_fingerprint != self.sparse_fingerprint:
+            raise PreconditionFailed(
+                "the index was built with other BM25 settings or another text analysis; restore the settings "
+                "or index the documents again into an empty data directory",
+                reason="MODEL_FINGERPRINT_MISMATCH",
+            )
+        stages, documents = await self._store.catalogue()
+        stored = await self._store.stored_stages()
+        active = [record.stage for record in documents if record.stage]
+        incomplete = {
+            record.stage
+            for record in stages
+            if stored.get(record.stage) != PointCounts(record.parents, record.children)
+        }
+        for record in documents:
+            if record.stage in incomplete:
+                log.error("searched document lacks points: stage it again", document_id=record.document_id)
+        forgotten = incomplete - set(active)
+        terms = await self._store.terms(active)
+        self._catalogue.load((record for record in stages if record.stage not in forgotten), documents, terms)
+        if forgotten:
+            await self._store.delete_stages(sorted(forgotten))
+        self._on_change()
+
+    async def forget(self, stages: Sequence[str]) -> None:
+        """Drops the records of stagings that are not searched; `Maintenance` deletes their points later."""
+        await self._shielded(self._forget(stages))
+
+    async def stage(self, header: StageHeader, batches: AsyncIterator[Batch]) -> StageCounts:
+        """Stores a version without making it visible; staging it again replaces what is not searched.
+
+        Raises:
+            InvalidInput: header or batches are not as index.proto says; nothing becomes visible.
+            PreconditionFailed: the vectors come from another model than the index's
+                (MODEL_FINGERPRINT_MISMATCH).
+            Unavailable: the store failed.
+        """
+        check_header(header, self._store.topics)
+        identity = self._store.identity
+        if identity is not None:
+            await self._store.initialise(self._identity(header, identity.dimension))
+        checker = StageChecker(header, dimension=identity.dimension if identity else 0)
+        record = StageRecord(
+            stage=uuid.uuid4().hex,
+            document_id=header.document_id,
+            version=header.version,
+            metadata=header.metadata,
+            parents=header.parents,
+            children=header.children,
+            sequence=0,
+        )
+        self._staging.add(record.stage)
+        try:
+            vectors: list[SparseVector] = []
+            waiting: list[NewParent] = []
+            async for batch in batches:
+                checker.accept(batch)
+                if not checker.dimension:
+                    # Nothing can be created before the first child says how long vectors are.
+                    waiting += batch.parents
+                    continue
+                await self._store.initialise(self._identity(header, checker.dimension))
+                vectors += await self._write(
+                    record, checker, Batch([*waiting, *batch.parents], batch.children)
+                )
+                waiting = []
+            checker.finish()
+            await self._store.flush(header.metadata.topic)
+            await self._shielded(self._complete(record, count_terms(vectors)))
+        finally:
+            self._staging.discard(record.stage)
+        return StageCounts(header.parents, header.children)
+
+    async def activate(self, document_id: str, version: int) -> int:
+        """Makes a staged version the one that is searched.
+
+        Returns:
+            The version that was searched before; 0 = none.
+
+        Raises:
+            InvalidInput: id or version out of range.
+            NotFound: the document (UNKNOWN_DOCUMENT) or the version (UNKNOWN_VERSION) is not staged.
+            Unavailable: the store failed; the old or the new version is searched, never a part.
+        """
+        check_document_id(document_id, "document_id")
+        check_version(version, "version")
+        return await self._shielded(self._activate(document_id, version))
+
+    async def withdraw(self, document_id: str) -> int:
+        """Takes a document out of search. Withdrawing it twice is no error.
+
+        Returns:
+            The version that was searched before; 0 = none.
+
+        Raises:
+            InvalidInput: id out of range.
+            NotFound: the index never held this document (UNKNOWN_DOCUMENT).
+            Unavailable: the store failed.
+        """
+        check_document_id(document_id, "document_id")
+        return await self._shielded(self._withdraw(document_id))
+
+    async def counts(self) -> StoreCounts:
+        """Points stored, all versions."""
+        return await self._store.counts()
+
+    def _identity(self, header: StageHeader, dimension: int) -> IndexIdentity:
+        return IndexIdentity(header.embedder_fingerprint, dimension, self.sparse_fingerprint)
+
+    async def _forget(self, stages: Sequence[str]) -> None:
+        async with self._switching:
+            dropped = [stage for stage in stages if stage not in self._catalogue.snapshot.stages]
+            self._catalogue.drop_stages(dropped)
+            if dropped:
+                await self._store.delete_stages(dropped)
+
+    async def _write(self, record: StageRecord, checker: StageChecker, batch: Batch) -> list[SparseVector]:
+        """Stores an accepted batch; returns the BM25 vectors of its children."""
+        parent_texts = [parent.text for parent in batch.parents]
+        child_texts = [
+            self._with_headings(
+                record, child.section_path, checker.texts[child.citation_id][child.start : child.end]
+            )
+            for child in batch.children
+        ]
+        encoded = await asyncio.to_thread(self._encoder.documents, [*parent_texts, *child_texts])
+        parents = [
+            _stored(record.stage, parent, vector)
+            for parent, vector in zip(batch.parents, encoded, strict=False)
+        ]
+        sparse = encoded[len(parents) :]
+        children = [
+            IndexedChild(
+                child=Child(
+                    parent=ParentKey(record.stage, child.citation_id),
+                    document_id=record.document_id,
+                    ordinal=child.ordinal,
+                    start=child.start,
+                    end=child.end,
+                    section_path=child.section_path,
+                ),
+                dense=child.vector,
+                sparse=vector,
+            )
+            for child, vector in zip(batch.children, sparse, strict=True)
+        ]
+        await self._store.add_parents(record.document_id, parents)
+        await self._store.add_children(record.metadata.topic, record, children)
+        return sparse
+
+    def _with_headings(self, record: StageRecord, section_path: tuple[str, ...], text: str) -> str:
+        return "\n".join((record.metadata.title, *section_path, text)) if self._headings else text
+
+    async def _complete(self, record: StageRecord, terms: TermCounts) -> None:
+        async with self._switching:
+            record = replace(record, sequence=self._catalogue.next_sequence())
+            await self._store.put_stage(record, terms)
+            self._catalogue.add_stage(record)
+
+    async def _activate(self, document_id: str, version: int) -> int:
+        async with self._switching:
+            record = self._catalogue.newest(document_id, version)
+            if record is None:
+                if self._catalogue.knows(document_id):
+                    raise NotFound(
+                        f"version {version} is not staged; stage it first", reason="UNKNOWN_VERSION"
+                    )
+                raise NotFound("this document is not staged", reason="UNKNOWN_DOCUMENT")
+            previous = self._active(document_id)
+            if previous is not None and previous.stage == record.stage:
+                return previous.version
+            await self._switch(document_id, record.stage, previous)
+            return previous.version if previous else 0
+
+    async def _withdraw(self, document_id: str) -> int:
+        async with self._switching:
+            if not self._catalogue.knows(document_id):
+                raise NotFound("the index does not hold this document", reason="UNKNOWN_DOCUMENT")
+            previous = self._active(document_id)
+            if previous is None:
+                return 0
+            await self._switch(document_id, "", previous)
+            return previous.version
+
+    async def _switch(self, document_id: str, stage: str, previous: StageRecord | None) -> None:
+        """Writes the document's record and, once it is durable, shows it to queries."""
+        wanted = [name for name in (stage, previous.stage if previous else "") if name]
+        terms = await self._store.terms(wanted)
+        record = DocumentRecord(
+            document_id=document_id,
+            stage=stage,
+            sequence=self._catalogue.next_sequence(),
+            changed_at=self._now(),
+        )
+        try:
+            await self._store.put_document(record)
+        except Exception:
+            # Written or not? Only the store knows; show what it holds.
+            await self.load()
+            raise
+        self._catalogue.put_document(
+            record,
+            counted_in=terms[stage] if stage else None,
+            counted_out=terms[previous.stage] if previous else None,
+        )
+        log.info(
+            "document switched", document_id=document_id, index_version=record.sequence, withdrawn=not stage
+        )
+        self._on_change()
+
+    def _active(self, document_id: str) -> StageRecord | None:
+        return self._catalogue.snapshot.active.get(document_id)
+
+    async def _shielded(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs to its end even when the caller goes away: store and memory must not drift apart."""
+        task = asyncio.ensure_future(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+
+def _stored(stage: str, parent: NewParent, vector: SparseVector) -> Parent:
+    return Parent(
+        key=ParentKey(stage, parent.citation_id),
+        ordinal=parent.ordinal,
+        text=parent.text,
+        section_path=parent.section_path,
+        pages=parent.pages,
+        terms=np.array(sorted(vector.indices), dtype=np.uint32),
+    )

@@ -1,0 +1,145 @@
+"""What is asked of retrieval, and what is accepted. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from radref.errors import InvalidInput
+from retrieval_svc.model import Filters, Leg
+from retrieval_svc.profiles import Profile
+from retrieval_svc.staging import unknown_topic
+
+MAX_QUERY = 20_000
+# Filter values of one field; a longer list is a mistake of the caller and costs time in every collection.
+MAX_FILTER_VALUES = 1000
+_YEARS = (1800, 2200)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes of the funnel as asked for; 0 = the profile's. Ranges in documents.proto."""
+
+    per_collection: int = 0
+    candidates: int = 0
+    parents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question to retrieve for.
+
+    Attributes:
+        text: 1-20000 characters.
+        legs: empty = all.
+        topics: empty = all that are searched by default.
+    """
+
+    text: str
+    legs: tuple[Leg, ...] = ()
+    limits: Limits = Limits()
+    topics: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A checked query: what is searched and how."""
+
+    text: str
+    legs: tuple[Leg, ...]
+    topics: tuple[str, ...]
+    filters: Filters
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The site's collections, in the order of the settings.
+
+    Attributes:
+        default: searched unless a query names topics.
+        on_request: searched only when named (consult).
+    """
+
+    default: tuple[str, ...]
+    on_request: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.default, *self.on_request)
+
+
+def plan(query: Query, topics: Topics, profile: Profile) -> Plan:
+    """Checks a query and puts the profile's values where it names none.
+
+    Raises:
+        InvalidInput: EMPTY_TEXT, TEXT_TOO_LONG, OUT_OF_RANGE, UNKNOWN_TOPIC or INVALID_FIELD.
+    """
+    if not query.text.strip():
+        raise InvalidInput("the question is empty", reason="EMPTY_TEXT", field="query")
+    if len(query.text) > MAX_QUERY:
+        raise InvalidInput(
+            f"the question has {len(query.text)} characters, at most {MAX_QUERY} are read",
+            reason="TEXT_TOO_LONG",
+            field="query",
+            metadata={"limit": str(MAX_QUERY)},
+        )
+    for topic in query.topics:
+        if topic not in topics.all:
+            raise unknown_topic(topic, topics.all, "filters.topics")
+    _check_filters(query.filters)
+    return Plan(
+        text=query.text,
+        legs=tuple(dict.fromkeys(query.legs)) or tuple(Leg),
+        topics=tuple(dict.fromkeys(query.topics)) or topics.default,
+        filters=query.filters,
+        profile=_limited(profile, query.limits),
+    )
+
+
+def _limited(profile: Profile, limits: Limits) -> Profile:
+    for name, value, highest in (
+        ("per_collection", limits.per_collection, 1000),
+        ("candidates", limits.candidates, 5000),
+        ("parents", limits.parents, 1000),
+    ):
+        if not 0 <= value <= highest:
+            raise InvalidInput(
+                f"{name} must be 1-{highest}, or 0 for the profile's value",
+                reason="OUT_OF_RANGE",
+                field=f"limits.{name}",
+                metadata={"limit": str(highest)},
+            )
+    per_collection = limits.per_collection or profile.per_collection
+    return replace(
+        profile,
+        per_collection=per_collection,
+        candidates=limits.candidates or profile.candidates,
+        parents=limits.parents or profile.parents,
+        # A leg read less deep than what is kept would make the limit unreachable.
+        leg_depth=max(profile.leg_depth, per_collection),
+    )
+
+
+def _check_filters(filters: Filters) -> None:
+    values: Sequence[tuple[str, Sequence[str], int]] = (
+        ("languages", filters.languages, 16),
+        ("source_categories", filters.source_categories, 64),
+        ("document_ids", filters.document_ids, 128),
+    )
+    for name, given, longest in values:
+        path = f"filters.{name}"
+        if len(given) > MAX_FILTER_VALUES:
+            raise InvalidInput(f"at most {MAX_FILTER_VALUES} {name}", reason="OUT_OF_RANGE", field=path)
+        if any(not value or len(value) > longest for value in given):
+            raise InvalidInput(f"{name} must have 1-{longest} characters each", field=path)
+    for name, year in (("year_from", filters.year_from), ("year_to", filters.year_to)):
+        if year and not _YEARS[0] <= year <= _YEARS[1]:
+            raise InvalidInput(
+                f"{name} must be 0 or {_YEARS[0]}-{_YEARS[1]}", reason="OUT_OF_RANGE", field=f"filters.{name}"
+            )
+    if filters.year_from and filters.year_to and filters.year_from > filters.year_to:
+        raise InvalidInput(
+            "year_from is later than year_to", reason="OUT_OF_RANGE", field="filters.year_from"
+        )

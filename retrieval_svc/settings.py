@@ -1,0 +1,131 @@
+"""Settings of the retrieval service: section `retrieval` of the settings file, RADREF_RETRIEVAL_*."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from radref.service.settings import ServiceSettings
+from retrieval_svc.profiles import PROFILES, FusionScope, IdfScope, Profile
+from retrieval_svc.query import Topics
+
+# A topic is also the name of a folder.
+Topic = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+
+
+class ProfileSettings(BaseModel):
+    """A named profile and what differs from it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Literal["default", "paper"] = Field(
+        default="default", description="the profile that gives every value not set here"
+    )
+    fusion: FusionScope | None = Field(
+        default=None, description="RRF ranks inside each collection, or over all collections (global)"
+    )
+    idf: IdfScope | None = Field(
+        default=None, description="BM25 counts documents in each collection, or in the whole corpus"
+    )
+    rrf_k: int | None = Field(default=None, ge=1, le=1000, description="constant k of RRF (profiles: 60)")
+    leg_depth: int | None = Field(
+        default=None, ge=1, le=1000, description="children read of each leg in each collection (profiles: 50)"
+    )
+    per_collection: int | None = Field(
+        default=None, ge=1, le=1000, description="fused children kept of each collection (profiles: 15)"
+    )
+    candidates: int | None = Field(
+        default=None, ge=1, le=5000, description="fused children kept of all collections (profiles: 90)"
+    )
+    parents: int | None = Field(default=None, ge=1, le=1000, description="parents returned (profiles: 13)")
+    fill_parents: bool | None = Field(
+        default=None,
+        description="go down the list until `parents` different parents are found (default), instead of "
+        "taking the parents of that many best children (paper)",
+    )
+
+    def resolve(self) -> Profile:
+        """The named profile with the overrides."""
+        changes: dict[str, Any] = self.model_dump(exclude={"name"}, exclude_none=True)
+        return replace(PROFILES[self.name], **changes)
+
+
+class RetrievalSettings(ServiceSettings, section="retrieval"):
+    """Settings of the retrieval service."""
+
+    data_dir: Path = Field(
+        default=Path(".radref/retrieval"), description="folder of the index; one process owns it"
+    )
+    inference_target: str = Field(default="127.0.0.1:7102", description="host:port of the inference service")
+    embed_timeout_seconds: float = Field(
+        default=2.0,
+        gt=0,
+        le=60,
+        description="seconds for embedding a question; after that the search goes on without the dense leg",
+    )
+    profile: ProfileSettings = Field(default=ProfileSettings(), description="sizes and modes of the funnel")
+    topics: tuple[Topic, ...] = Field(
+        default=(
+            *("safety", "physics", "regulatory", "anatomy", "reference-values"),
+            *("glossary", "report-templates"),
+        ),
+        min_length=1,
+        max_length=64,
+        description="collections that are searched unless a query names topics",
+    )
+    topics_on_request: tuple[Topic, ...] = Field(
+        default=("consult",), max_length=64, description="collections that are searched only when named"
+    )
+    bm25_k: float = Field(
+        default=1.2, gt=0, le=10, description="BM25 term frequency saturation; changing it needs a new index"
+    )
+    bm25_b: float = Field(
+        default=0.75, ge=0, le=1, description="BM25 length normalisation; changing it needs a new index"
+    )
+    bm25_avg_len: float = Field(
+        default=92.0,
+        gt=0,
+        le=100_000,
+        description="average tokens of a child without stopwords (92 = measured on 6,737 children of 1,000 "
+        "characters of the development corpus); changing it needs a new index",
+    )
+    bm25_headings: bool = Field(
+        default=False,
+        description="put title and heading path before a child's text for BM25; changing it needs a new "
+        "index",
+    )
+    maintenance_interval_seconds: float = Field(
+        default=30.0, gt=0, le=86_400, description="seconds between rounds of index maintenance"
+    )
+    superseded_retention_seconds: float = Field(
+        default=86_400.0,
+        ge=0,
+        le=31_536_000,
+        description="seconds a version can be activated again after another one took its place",
+    )
+    deletion_grace_seconds: float = Field(
+        default=600.0,
+        ge=0,
+        le=86_400,
+        description="seconds before points that no version needs are deleted; longer than the longest query",
+    )
+    compact_after_changes: int = Field(
+        default=5000,
+        ge=1,
+        le=10_000_000,
+        description="points written or deleted in a collection before it is optimised in the background",
+    )
+
+    @model_validator(mode="after")
+    def _distinct_topics(self) -> RetrievalSettings:
+        names = (*self.topics, *self.topics_on_request)
+        if len(set(names)) != len(names):
+            raise ValueError("a topic is named twice")
+        return self
+
+    @property
+    def collections(self) -> Topics:
+        return Topics(default=self.topics, on_request=self.topics_on_request)

@@ -1,0 +1,138 @@
+"""What retrieval asks of a vector store. One contract test suite runs against every adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from retrieval_svc.bm25 import SparseVector
+from retrieval_svc.model import (
+    DocumentRecord,
+    Filters,
+    Hit,
+    IndexedChild,
+    IndexIdentity,
+    Parent,
+    ParentKey,
+    StageRecord,
+)
+from retrieval_svc.terms import TermCounts
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCounts:
+    """Points stored, all versions: children by topic, and parents."""
+
+    children: Mapping[str, int]
+    parents: int
+
+
+@dataclass(frozen=True, slots=True)
+class PointCounts:
+    """Points of one staging."""
+
+    parents: int
+    children: int
+
+
+class VectorStore(Protocol):
+    """Children with two vectors in one collection a topic, parents by id, and the catalogue of versions.
+
+    Every method raises `radref.errors.Unavailable` (BACKEND_UNAVAILABLE) when the store does not do what it
+    was asked. Methods may be called concurrently. Points are immutable: a stage id is never written again
+    once it is complete.
+    """
+
+    @property
+    def topics(self) -> Sequence[str]:
+        """Topics that may have a collection."""
+        ...
+
+    @property
+    def identity(self) -> IndexIdentity | None:
+        """What the index was built with; None while it is empty."""
+        ...
+
+    async def initialise(self, identity: IndexIdentity) -> None:
+        """Settles what an empty index is built with. Does nothing where that is settled already.
+
+        Raises:
+            PreconditionFailed: the index has another identity (MODEL_FINGERPRINT_MISMATCH).
+        """
+        ...
+
+    async def add_parents(self, document_id: str, parents: Sequence[Parent]) -> None:
+        """Stores parents of a staging; durable after `flush`."""
+        ...
+
+    async def add_children(self, topic: str, record: StageRecord, children: Sequence[IndexedChild]) -> None:
+        """Stores children of a staging in the topic's collection; durable after `flush`.
+
+        Args:
+            record: gives version, language, source category and year, which filters use.
+        """
+        ...
+
+    async def flush(self, topic: str) -> None:
+        """Makes the parents and the children of a topic durable."""
+        ...
+
+    async def put_stage(self, record: StageRecord, terms: TermCounts) -> None:
+        """Records that a staging is complete. Durable when it returns."""
+        ...
+
+    async def delete_stages(self, stages: Sequence[str]) -> None:
+        """Forgets stage records; their points become deletable. Durable when it returns."""
+        ...
+
+    async def put_document(self, record: DocumentRecord) -> None:
+        """Writes the one record that switches a document: all or nothing, durable when it returns."""
+        ...
+
+    async def catalogue(self) -> tuple[list[StageRecord], list[DocumentRecord]]:
+        """Every stage and document record."""
+        ...
+
+    async def terms(self, stages: Sequence[str]) -> dict[str, TermCounts]:
+        """Term counts of stagings; unknown ones are left out."""
+        ...
+
+    async def search_dense(
+        self, topic: str, vector: Sequence[float], *, limit: int, filters: Filters
+    ) -> list[Hit]:
+        """Children of one collection by cosine, best first, all versions."""
+        ...
+
+    async def search_sparse(
+        self, topic: str, vector: SparseVector, *, limit: int, filters: Filters
+    ) -> list[Hit]:
+        """Children of one collection by dot product, best first, all versions; only those sharing a term."""
+        ...
+
+    async def parents(self, keys: Sequence[ParentKey]) -> dict[ParentKey, Parent]:
+        """Parents by key; those that are not stored are left out."""
+        ...
+
+    async def stored_stages(self) -> dict[str, PointCounts]:
+        """Points of every staging that owns any, complete or not, by its id."""
+        ...
+
+    async def delete_points(self, stages: Sequence[str]) -> None:
+        """Deletes all parents and children of stagings."""
+        ...
+
+    async def counts(self) -> StoreCounts:
+        """Points stored."""
+        ...
+
+    async def maintain(self) -> None:
+        """Housekeeping at intervals: what changed much is reorganised so that searches stay fast.
+
+        Searches go on meanwhile.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Makes everything durable and lets go of it."""
+        ...

@@ -1,0 +1,161 @@
+"""A retrieval service without its network: real store, index and retriever on a temporary folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from retrieval_svc.analysis import normalise
+from retrieval_svc.bm25 import Bm25Encoder
+from retrieval_svc.catalogue import Catalogue
+from retrieval_svc.index import Index
+from retrieval_svc.maintenance import Maintenance
+from retrieval_svc.model import Metadata
+from retrieval_svc.profiles import DEFAULT, Profile
+from retrieval_svc.query import Topics
+from retrieval_svc.retrieve import EmbedQuery, QueryEmbedding, Retriever
+from retrieval_svc.staging import Batch, NewChild, NewParent, StageHeader
+from retrieval_svc.store.edge.store import open_edge_store
+from retrieval_svc.store.protocol import VectorStore
+
+DIMENSION = 32
+FINGERPRINT = "feedfacecafebeef"
+TOPICS = Topics(default=("safety", "physics", "glossary"), on_request=("consult",))
+
+
+def vector_of(text: str, dimension: int = DIMENSION) -> list[float]:
+    """A unit vector that is alike for texts with common words."""
+    vector = np.zeros(dimension)
+    for word in normalise(text).split():
+        seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
+        vector += np.random.default_rng(seed).normal(size=dimension)
+    norm = np.linalg.norm(vector)
+    return (vector / norm if norm else np.eye(dimension)[0]).tolist()
+
+
+async def embed(text: str) -> QueryEmbedding:
+    return QueryEmbedding(vector_of(text), FINGERPRINT)
+
+
+def citation_id(*parts: object) -> str:
+    return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()[:20]
+
+
+def header(
+    document: str, version: int, parents: int, children: int, *, topic: str = "safety", **metadata: object
+) -> StageHeader:
+    return StageHeader(
+        document_id=document,
+        version=version,
+        metadata=Metadata(
+            **{"title": f"About {document}", "topic": topic, "language": "en", **metadata}  # type: ignore[arg-type]
+        ),
+        embedder_fingerprint=FINGERPRINT,
+        parents=parents,
+        children=children,
+    )
+
+
+def batch(document: str, version: int, texts: Sequence[str], *, pieces: int = 1) -> Batch:
+    """Every text a parent, cut into `pieces` children of equal length."""
+    parents, children = [], []
+    for ordinal, text in enumerate(texts):
+        identifier = citation_id(document, version, ordinal)
+        parents.append(
+            NewParent(identifier, ordinal, text, ("Part", str(ordinal)), (ordinal + 1, ordinal + 1))
+        )
+        cuts = [len(text) * piece // pieces for piece in range(pieces + 1)]
+        for piece in range(pieces):
+            start, end = cuts[piece], cuts[piece + 1]
+            children.append(
+                NewChild(identifier, piece, start, end, ("Part", str(ordinal)), vector_of(text[start:end]))
+            )
+    return Batch(parents, children)
+
+
+async def stream(*batches: Batch) -> AsyncIterator[Batch]:
+    for one in batches:
+        yield one
+
+
+@dataclass
+class Clock:
+    moment: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    ticks: float = 0.0
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def monotonic(self) -> float:
+        return self.ticks
+
+
+@dataclass
+class Kit:
+    store: VectorStore
+    topics: Topics = TOPICS
+    profile: Profile = DEFAULT
+    embed: EmbedQuery = embed
+    clock: Clock = field(default_factory=Clock)
+    bm25_headings: bool = False
+    retention: float = 3600.0
+    grace: float = 600.0
+
+    def __post_init__(self) -> None:
+        encoder = Bm25Encoder(k=1.2, b=0.75, avg_len=20)
+        self.catalogue = Catalogue()
+        self.index = Index(
+            store=self.store,
+            catalogue=self.catalogue,
+            encoder=encoder,
+            bm25_headings=self.bm25_headings,
+            now=self.clock.now,
+        )
+        self.retriever = Retriever(
+            store=self.store,
+            catalogue=self.catalogue,
+            encoder=encoder,
+            embed=self.embed,
+            embed_timeout=5,
+            profile=self.profile,
+            topics=self.topics,
+        )
+        self.maintenance = Maintenance(
+            store=self.store,
+            catalogue=self.catalogue,
+            index=self.index,
+            interval=1,
+            retention=self.retention,
+            grace=self.grace,
+            now=self.clock.now,
+            monotonic=self.clock.monotonic,
+        )
+
+    async def put(
+        self,
+        document: str,
+        version: int,
+        texts: Sequence[str],
+        *,
+        topic: str = "safety",
+        activate: bool = True,
+        pieces: int = 1,
+        **metadata: object,
+    ) -> None:
+        """Stages a version and activates it."""
+        one = batch(document, version, texts, pieces=pieces)
+        head = header(document, version, len(one.parents), len(one.children), topic=topic, **metadata)
+        await self.index.stage(head, stream(one))
+        if activate:
+            await self.index.activate(document, version)
+
+
+async def open_store(
+    root: Path, *, topics: Topics = TOPICS, compact_after_changes: int = 10**6
+) -> VectorStore:
+    return await open_edge_store(root, topics=topics.all, compact_after_changes=compact_after_changes)

@@ -1,0 +1,123 @@
+"""What is special about the embedded store: one owner, atomic files, replaced shards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from radref.errors import PreconditionFailed, Unavailable
+from retrieval_svc.model import Filters
+from retrieval_svc.store.edge.children import ChildSearch
+from retrieval_svc.store.edge.store import open_edge_store
+from tests.retrieval.retrieval_kit import TOPICS, Kit, open_store, vector_of
+
+ROOT = Path(__file__).parents[2]
+HOLD = """
+import asyncio, sys
+from pathlib import Path
+from tests.retrieval.retrieval_kit import open_store
+async def main():
+    store = await open_store(Path(sys.argv[1]))
+    print("held", flush=True)
+    await asyncio.sleep(60)
+    await store.close()
+asyncio.run(main())
+"""
+
+
+async def test_second_owner_in_this_process(tmp_path: Path) -> None:
+    store = await open_store(tmp_path / "index")
+    with pytest.raises(PreconditionFailed, match="in use by another process"):
+        await open_store(tmp_path / "index")
+    await store.close()
+    await (await open_store(tmp_path / "index")).close()
+
+
+async def test_second_owner_in_another_process(tmp_path: Path) -> None:
+    holder = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOLD, str(tmp_path / "index"), stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    try:
+        assert holder.stdout is not None
+        assert (await holder.stdout.readline()).strip() == b"held"
+        with pytest.raises(PreconditionFailed, match=f"pid {holder.pid}"):
+            await open_store(tmp_path / "index")
+    finally:
+        holder.kill()
+        await holder.wait()
+    await (await open_store(tmp_path / "index")).close()
+
+
+async def test_damaged_or_newer_description(tmp_path: Path) -> None:
+    root = tmp_path / "index"
+    root.mkdir()
+    (root / "index.json").write_text("{")
+    with pytest.raises(PreconditionFailed, match=r"index\.json"):
+        await open_store(root)
+    (root / "index.json").write_text(json.dumps({"format_version": 99}))
+    with pytest.raises(PreconditionFailed, match="format 99"):
+        await open_store(root)
+    (root / "index.json").unlink()
+    await (await open_store(root)).close()
+
+
+async def test_topics_may_be_added_not_dropped(tmp_path: Path) -> None:
+    root = tmp_path / "index"
+    kit = Kit(await open_store(root))
+    await kit.put("d", 1, ["dose limits"], topic="physics")
+    await kit.store.close()
+    with pytest.raises(PreconditionFailed, match="physics"):
+        await open_edge_store(root, topics=("safety", "glossary", "consult"), compact_after_changes=1)
+    store = await open_edge_store(root, topics=(*TOPICS.all, "anatomy"), compact_after_changes=1)
+    assert dict((await store.counts()).children)["anatomy"] == 0
+    assert await store.search_dense("anatomy", vector_of("x"), limit=1, filters=Filters()) == []
+    await store.close()
+
+
+@pytest.mark.parametrize("moment", ["before", "between", "after", "described only"])
+async def test_interrupted_replacement(tmp_path: Path, moment: str) -> None:
+    """A crash around the renames of a compaction, or right after index.json was written."""
+    root = tmp_path / "index"
+    kit = Kit(await open_store(root))
+    await kit.put("d", 1, ["dose limits"])
+    await kit.store.close()
+    shard = root / "collections" / "safety"
+    if moment == "before":
+        shutil.copytree(shard, shard.with_name("safety.building-1"))
+    elif moment == "between":
+        shutil.copytree(shard, shard.with_name("safety.building-1"))
+        shard.rename(shard.with_name("safety.replaced"))
+    elif moment == "after":
+        shutil.copytree(shard, shard.with_name("safety.replaced"))
+    else:
+        shutil.rmtree(root / "parents")
+        shutil.rmtree(root / "catalogue")
+    store = await open_store(root)
+    again = Kit(store)
+    await again.index.load()
+    assert [path.name for path in (root / "collections").iterdir()] == ["safety"]
+    assert {path.name for path in root.iterdir() if path.is_dir()} == {"catalogue", "collections", "parents"}
+    assert len(await store.search_dense("safety", vector_of("dose"), limit=5, filters=Filters())) == 1
+    await store.close()
+
+
+async def test_failure_is_unavailable(kit: Kit) -> None:
+    await kit.put("d", 1, ["dose limits"])
+    with pytest.raises(Unavailable) as caught:
+        await kit.store.search_dense("safety", [1.0, 0.0], limit=5, filters=Filters())
+    assert caught.value.metadata == {"backend": "vector-store"}
+
+
+async def test_children_beyond_the_kept_ones_are_read_again(kit: Kit) -> None:
+    await kit.put("d", 1, [f"dose {number}" for number in range(9)])
+    kit.store._found = ChildSearch(capacity=2)  # type: ignore[attr-defined]
+    first = await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())
+    assert len(kit.store._found._children) == 2  # type: ignore[attr-defined]
+    again = await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())
+    assert again == first
+    assert len({hit.child for hit in again}) == 9
