@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from radref.errors import PreconditionFailed, Unavailable
-from retrieval_svc.model import Filters
+from retrieval_svc.model import Filters, IndexIdentity
 from retrieval_svc.store.edge.children import ChildSearch
 from retrieval_svc.store.edge.store import open_edge_store
 from tests.retrieval.retrieval_kit import TOPICS, Kit, open_store, vector_of
@@ -121,3 +121,18 @@ async def test_children_beyond_the_kept_ones_are_read_again(kit: Kit) -> None:
     again = await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())
     assert again == first
     assert len({hit.child for hit in again}) == 9
+
+
+async def test_a_caller_that_goes_away_while_shards_are_opened_leaves_the_store_usable(
+    tmp_path: Path,
+) -> None:
+    store = await open_edge_store(tmp_path / "index", topics=TOPICS, compact_after_changes=5000)
+    opening = asyncio.create_task(store.initialise(IndexIdentity("f" * 16, 4, "sparse")))
+    while not (tmp_path / "index" / "index.json").exists():
+        await asyncio.sleep(0)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    await store.initialise(IndexIdentity("f" * 16, 4, "sparse"))
+    assert (await store.counts()).parents == 0
+    await store.close()

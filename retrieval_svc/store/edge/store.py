@@ -100,11 +100,8 @@ class EdgeStore:
         return self._identity
 
     async def initialise(self, identity: IndexIdentity) -> None:
-        async with self._initialising:
-            if self._identity is None:
-                # Described before it is created: what a crash leaves out is created at the next start.
-                await asyncio.to_thread(self._directory.write, identity)
-                await self.open_shards(identity)
+        # Shielded: a caller that goes away must not lose a shard that is being opened, its lock would stay.
+        await asyncio.shield(self._initialise_once(identity))
         if self._identity != identity:
             raise PreconditionFailed(
                 "the index was built with another embedding model or another text analysis; "
@@ -129,9 +126,7 @@ class EdgeStore:
 
     async def add_children(self, topic: str, record: StageRecord, children: Sequence[IndexedChild]) -> None:
         assert self._identity is not None, "initialise comes first"
-        async with self._initialising:
-            if topic not in self._collections:
-                self._collections[topic] = await self._open_collection(topic, self._identity)
+        await asyncio.shield(self._ensure_collection(topic, self._identity))
         await self._upsert(
             self._collections[topic], children, lambda child: payloads.child_point(record, child)
         )
@@ -262,6 +257,18 @@ class EdgeStore:
         finally:
             self._thread.shutdown()
             self._directory.release()
+
+    async def _initialise_once(self, identity: IndexIdentity) -> None:
+        async with self._initialising:
+            if self._identity is None:
+                # Described before it is created: what a crash leaves out is created at the next start.
+                await asyncio.to_thread(self._directory.write, identity)
+                await self.open_shards(identity)
+
+    async def _ensure_collection(self, topic: str, identity: IndexIdentity) -> None:
+        async with self._initialising:
+            if topic not in self._collections:
+                self._collections[topic] = await self._open_collection(topic, identity)
 
     async def _open_collection(self, topic: str, identity: IndexIdentity) -> _Shard:
         return await self._open(
