@@ -126,7 +126,7 @@ async def test_children_beyond_the_kept_ones_are_read_again(kit: Kit) -> None:
 async def test_a_caller_that_goes_away_while_shards_are_opened_leaves_the_store_usable(
     tmp_path: Path,
 ) -> None:
-    store = await open_edge_store(tmp_path / "index", topics=TOPICS, compact_after_changes=5000)
+    store = await open_store(tmp_path / "index")
     opening = asyncio.create_task(store.initialise(IndexIdentity("f" * 16, 4, "sparse")))
     while not (tmp_path / "index" / "index.json").exists():
         await asyncio.sleep(0)
