@@ -124,6 +124,7 @@ async def compose(settings: IngestSettings) -> App:
         services=[Servicer(ingest_pb2_grpc.add_IngestServiceServicer_to_server, servicer, _SERVICE)],
         components=[
             Component("registry", database.check),
+            Component("parser", parser.check),
             peer("inference", inference_channel),
             peer("retrieval", retrieval_channel),
         ],

@@ -36,6 +36,18 @@ class ParserPool:
         self._workers = workers
         self._closed = False
         self._pool = self._new_pool()
+        self._first: asyncio.Task[ParsedDocument] | None = None
+
+    async def check(self) -> None:
+        """Starts the workers and waits until one has parsed something; afterwards returns at once.
+
+        Raises:
+            RadrefError: the worker could not; the next call tries again.
+        """
+        if self._first is None or (self._first.done() and self._first.exception() is not None):
+            self._first = asyncio.create_task(self.parse(b"# Ready\n\nA sentence.\n", "ready.md"))
+        # Shielded: a caller that gives up must not kill a worker that is still starting.
+        await asyncio.shield(self._first)
 
     async def parse(self, source: bytes | Path, file_name: str) -> ParsedDocument:
         """Parses one file.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import bad_files
-from tests.e2e.conftest import Running, ingest
+from tests.e2e.conftest import SAMPLES, Running, ingest
 
 pytestmark = pytest.mark.e2e
 
@@ -31,7 +31,13 @@ def test_bad_questions(stack: Running, arguments: tuple[str, ...], reason: str) 
 
 
 def test_bad_files_are_refused_and_leave_nothing_behind(stack: Running, tmp_path: Path) -> None:
-    made = [file for file in (maker() for maker in bad_files.MAKERS) if file.reason]
+    # Bytes that are known already are a duplicate whatever their name says; parsing is not asked then.
+    known = {path.read_bytes() for path in SAMPLES.iterdir()}
+    made = {
+        file.data: file
+        for file in (maker() for maker in bad_files.MAKERS)
+        if file.reason and file.data not in known
+    }.values()
     for file in made:
         (tmp_path / file.file_name).write_bytes(file.data)
     before = stack.cli("status").stdout

@@ -16,6 +16,7 @@ from inference_svc.generators.extractive.places import Embedding, Span
 from inference_svc.generators.extractive.specifics import read_specifics
 from inference_svc.generators.extractive.units import ReadPassage, Unit, UnitKind
 
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 # Units whose vectors are compared with the question's; each costs an embedding of a short text.
 MAX_EMBEDDED: Final = 16
@@ -43,6 +44,8 @@ class SelectionPolicy:
             in many a passage, so the words must tell that it is the right one.
         min_coverage_unknown_name: the same when the question has a name that no passage knows.
         overlap: units that share more of their words than this (Jaccard) say the same.
+        sibling_overlap: units of one passage under different headings that share more of their own words than
+            this, with other numbers, speak of different groups: all are shown, up to twice max_statements.
     """
 
     lexical: float = 0.55
@@ -55,6 +58,7 @@ class SelectionPolicy:
     min_coverage_asked: float = 0.18
     min_coverage_unknown_name: float = 0.35
     overlap: float = 0.6
+    sibling_overlap: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +235,44 @@ def _choose(
             break
         if not any(_same(unit, other, scorer, passages, policy) for other in chosen):
             chosen.append(unit)
+    chosen = _with_siblings(chosen, scored, scorer, passages, policy)
     unmet = tuple(kind for kind in asked.kinds if not any(kind in unit.kinds for unit in chosen))
     return Selection(tuple(chosen), unmet)
+
+
+def _with_siblings(
+    chosen: Sequence[Scored],
+    scored: Sequence[Scored],
+    scorer: LexicalScorer,
+    passages: Sequence[ReadPassage],
+    policy: SelectionPolicy,
+) -> list[Scored]:
+    """The chosen units, each followed by those that say the same under another heading with other numbers.
+
+    One group's limit shown without the others' would be read as everybody's.
+    """
+    shown: list[Scored] = []
+    for unit in chosen:
+        for candidate in (unit, *(other for other in scored if _siblings(unit, other, passages, policy))):
+            if len(shown) < 2 * policy.max_statements and not any(
+                _same(candidate, other, scorer, passages, policy) for other in shown
+            ):
+                shown.append(candidate)
+    return shown
+
+
+def _siblings(unit: Scored, other: Scored, passages: Sequence[ReadPassage], policy: SelectionPolicy) -> bool:
+    if unit.passage != other.passage or unit.number == other.number:
+        return False
+    read = passages[unit.passage]
+    first, second = read.units[unit.number], read.units[other.number]
+    if first.kind is not second.kind or first.headings == second.headings:
+        return False
+    numbers = _numbers(read, first), _numbers(read, second)
+    if not all(numbers) or numbers[0] == numbers[1]:
+        return False
+    mine, theirs = _words(read, first), _words(read, second)
+    return len(mine & theirs) > policy.sibling_overlap * len(mine | theirs)
 
 
 def _same(
@@ -254,6 +294,10 @@ def _same(
         # The same limit for another group: leaving one out would answer for the wrong people.
         return False
     return len(mine & theirs) > policy.overlap * len(mine | theirs)
+
+
+def _words(read: ReadPassage, unit: Unit) -> frozenset[str]:
+    return frozenset(_WORD.findall(read.source.text[slice(*unit.span)].casefold()))
 
 
 def _numbers(read: ReadPassage, unit: Unit) -> frozenset[str]:

@@ -97,3 +97,15 @@ def test_path_is_measured_before_it_is_read(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 100)
     with pytest.raises(InvalidInput):
         worker._parse_in_worker(path, "a.txt", ParseLimits(max_bytes=10))
+
+
+async def test_check_returns_once_a_worker_has_parsed() -> None:
+    pool = ParserPool(ParseLimits())
+    try:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await pool.check()
+        await pool.check()
+        await pool.check()
+    finally:
+        await pool.close()
