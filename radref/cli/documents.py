@@ -31,8 +31,8 @@ _GOOD = (Verdict.INDEXED, Verdict.WAITING, Verdict.SKIPPED)
 
 def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files or folders.")],
-    topic: Annotated[str, typer.Option(help="Topic where no manifest.jsonl says otherwise.")] = "",
-    language: Annotated[str, typer.Option(help="Language (BCP 47) where no manifest says otherwise.")] = "",
+    topic: Annotated[str, typer.Option(help="Topic; wins over manifest.jsonl.")] = "",
+    language: Annotated[str, typer.Option(help="Language (BCP 47); wins over manifest.jsonl.")] = "",
     data_dir: DataDir = None,
 ) -> None:
     """Upload documents and wait until each is indexed or refused. Exit code 1 when any was not accepted."""

@@ -54,7 +54,7 @@ class Result:
 def find_uploads(paths: Sequence[Path], *, topic: str, language: str) -> tuple[list[Upload], list[Result]]:
     """Files under the paths, with the metadata of a manifest beside them; and files that cannot be read.
 
-    `topic` and `language` apply where no manifest says otherwise. Hidden files and the manifest itself are
+    `topic` and `language`, when given, win over the manifest: whoever types them means them. Hidden files and the manifest itself are
     not documents. A file that a manifest names and that does not exist is a failure, not a silence.
     """
     uploads: list[Upload] = []
@@ -97,8 +97,8 @@ def _folders(path: Path) -> Iterable[tuple[Path, list[Path]]]:
 
 def _upload(file: Path, entry: ManifestEntry | None, topic: str, language: str) -> Upload:
     metadata = entry.metadata() if entry else documents_pb2.DocumentMetadata()
-    metadata.topic = metadata.topic or topic
-    metadata.language = metadata.language or language
+    metadata.topic = topic or metadata.topic
+    metadata.language = language or metadata.language
     return Upload(file, entry.document_id if entry else "", metadata)
 
 

@@ -31,16 +31,17 @@ def test_a_folder_is_walked_without_hidden_files(folder: Path) -> None:
     assert {upload.metadata.topic for upload in uploads} == {"safety"}
 
 
-def test_the_manifest_wins_over_the_options(folder: Path) -> None:
+def test_the_manifest_says_what_the_options_do_not(folder: Path) -> None:
     manifest(
         folder,
         {"file": "a.md", "doc_id": "doc-a", "title": "A", "topic": "physics", "language": "ru", "year": 2020},
     )
-    uploads, _ = find_uploads([folder], topic="safety", language="en")
+    uploads, _ = find_uploads([folder], topic="", language="en")
     by_name = {upload.path.name: upload for upload in uploads}
     assert by_name["a.md"].document_id == "doc-a"
     assert by_name["a.md"].metadata.topic == "physics"
-    assert by_name["b.txt"].metadata.topic == "safety"
+    assert by_name["a.md"].metadata.language == "en"
+    assert by_name["b.txt"].metadata.topic == ""
 
 
 def test_what_is_missing_is_reported(folder: Path) -> None:
