@@ -1,4 +1,4 @@
-"""A parsed document as a sequence of Markdown blocks: parsers make it, cleaning filters it, chunking splits it.
+"""A parsed document as Markdown blocks: parsers make them, cleaning filters them, chunking splits them.
 
 Blocks keep pages through cleaning; `render` turns them into the Markdown that curators read and that
 citations point into. All offsets are Unicode code points of the rendered text.
