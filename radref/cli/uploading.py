@@ -55,7 +55,8 @@ def find_uploads(paths: Sequence[Path], *, topic: str, language: str) -> tuple[l
     """Files under the paths, with the metadata of a manifest beside them; and files that cannot be read.
 
     `topic` and `language`, when given, win over the manifest: whoever types them means them. Hidden files
-    and the manifest itself are not documents. A file that a manifest names and that does not exist is a failure, not a silence.
+    and the manifest itself are not documents. A file that a manifest names and that does not exist is a
+    failure, not a silence.
     """
     uploads: list[Upload] = []
     problems: list[Result] = []
