@@ -156,7 +156,9 @@ _WANTED_UNIT: Final = tuple(
     (
         name,
         re.compile(
-            rf"(?:\bin|\bв|,)\s(?=\w\w){units}(?:[\s,?.]|\Z)", re.IGNORECASE if len(units) > 60 else 0
+            # ", in the unit we order" names no inch.
+            rf"(?:\bin|\bв|,)\s(?=\w\w)(?!in\b){units}(?:[\s,?.]|\Z)",
+            re.IGNORECASE if len(units) > 60 else 0,
         ),
     )
     for name, units in _UNITS.items()

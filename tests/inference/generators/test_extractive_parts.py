@@ -101,7 +101,15 @@ def test_kinds_asked(query: str, kind: str) -> None:
     assert any(kind in names for names in read_question(query).kinds), read_question(query)
 
 
-@pytest.mark.parametrize("query", ["Who signs the report?", "Кому отдают справку?", "What is a pterion?"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Who signs the report?",
+        "Кому отдают справку?",
+        "What is a pterion?",
+        "The cap, in the unit we order it?",
+    ],
+)
 def test_nothing_countable_asked(query: str) -> None:
     assert read_question(query).kinds == ()
 
