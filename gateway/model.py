@@ -157,7 +157,6 @@ class NoticeKind(StrEnum):
     MISSING_INFORMATION = "missing_information"
     DEGRADED_SEARCH = "degraded_search"
     CONTRADICTION = "contradiction"
-    CONTEXT_TRUNCATED = "context_truncated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +219,6 @@ class Generated:
     fingerprint: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

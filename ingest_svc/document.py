@@ -6,7 +6,7 @@ citations point into. All offsets are Unicode code points of the rendered text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 SEPARATOR = "\n\n"
@@ -66,9 +66,6 @@ class ParsedDocument:
     blocks: tuple[Block, ...]
     title: str = ""
     report: ParseReport = field(default_factory=ParseReport)
-
-    def with_blocks(self, blocks: tuple[Block, ...]) -> ParsedDocument:
-        return replace(self, blocks=blocks)
 
 
 @dataclass(frozen=True, slots=True)

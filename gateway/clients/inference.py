@@ -73,7 +73,6 @@ class InferenceClient:
             fingerprint=summary.fingerprint,
             prompt_tokens=summary.prompt_tokens,
             completion_tokens=summary.completion_tokens,
-            truncated=summary.finish_reason == inference_pb2.FINISH_REASON_LENGTH,
         )
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,10 +54,6 @@ class NormalisedText:
     def source_span(self, start: int, end: int) -> tuple[int, int]:
         """The source range [start, end) of the folded range [start, end), which must not be empty."""
         return self.starts[start], self.ends[end - 1]
-
-    def folded_index(self, source_index: int) -> int:
-        """First folded character that comes from `source_index` or later."""
-        return bisect_left(self.starts, source_index)
 
 
 def normalise(source: str) -> NormalisedText:
