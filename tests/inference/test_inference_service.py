@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 
@@ -34,7 +35,9 @@ PASSAGE = "## Dose limits\n\nThe annual limit for workers is 20 mSv. The limit f
 @pytest_asyncio.fixture
 async def stub(tiny_embedder: OnnxE5Embedder) -> AsyncIterator[InferenceServiceStub]:
     server = grpc.aio.server(
-        interceptors=interceptors(Admission(64, 64), require_deadline=True, long_lived=frozenset()),
+        interceptors=interceptors(
+            Admission(64, 64), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+        ),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
     )
     models = Models([tiny_embedder], [QuotingGenerator(tiny_embedder)])

@@ -51,7 +51,8 @@ def open_shard(
         replaced.rename(path)
     shutil.rmtree(replaced, ignore_errors=True)
     for leftover in path.parent.glob(f"{path.name}{BUILDING}*"):
-        shutil.rmtree(leftover)
+        # Best effort: after a kill an orphaned compaction may still work in it, under a unique name.
+        shutil.rmtree(leftover, ignore_errors=True)
     if not path.exists():
         _create(path, config(), indexed)
     return edge.EdgeShard.load(str(path), config())

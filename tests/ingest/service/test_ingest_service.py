@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -63,7 +64,9 @@ def submission(data: bytes, kind: Any = pb.SubmitDocumentRequest, **header: Any)
 @pytest.fixture
 async def client(stack: Stack) -> AsyncIterator[Client]:
     server = grpc.aio.server(
-        interceptors=interceptors(Admission(8, 8), require_deadline=True, long_lived=frozenset({WATCH}))
+        interceptors=interceptors(
+            Admission(8, 8), require_deadline=True, long_lived=frozenset({WATCH}), draining=asyncio.Event()
+        )
     )
     parts = Parts(
         database=stack.database,
