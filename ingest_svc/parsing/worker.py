@@ -14,7 +14,6 @@ from pebble import ProcessExpired, ProcessPool
 
 from ingest_svc.document import ParsedDocument
 from ingest_svc.parsing.limits import ParseLimits
-from ingest_svc.parsing.parse import parse_file
 from radref.errors import DeadlineExceeded, Internal, InvalidInput
 
 # A worker is replaced after this many files, so that a leaking library cannot grow for ever.
@@ -141,4 +140,7 @@ def _parse_in_worker(source: bytes | Path, file_name: str, limits: ParseLimits) 
                 metadata={"limit_bytes": str(limits.max_bytes)},
             )
         source = source.read_bytes()
+    # Here and not above: the parser libraries are needed in the worker only, the service starts without.
+    from ingest_svc.parsing.parse import parse_file
+
     return parse_file(source, file_name, limits)
