@@ -28,7 +28,8 @@ class ParsingSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    processes: int = Field(default=2, ge=1, le=64, description="parser processes")
+    # One keeps an embedder on two cores busy; each costs about 100 MB.
+    processes: int = Field(default=1, ge=1, le=64, description="parser processes")
     timeout_seconds: float = Field(default=300.0, gt=0, le=3600, description="wall time of one file, seconds")
     max_pages: int = Field(default=2000, ge=1, le=100_000, description="pages of a PDF")
     max_expanded_bytes: int = Field(
@@ -84,8 +85,9 @@ class IngestSettings(ServiceSettings, section="ingest"):
     max_upload_bytes: int = Field(
         default=64 * MEBIBYTE, ge=1, le=2048 * MEBIBYTE, description="size of a file, bytes"
     )
-    workers: int = Field(default=2, ge=1, le=64, description="documents processed at once")
-    embedding_documents: int = Field(default=1, ge=1, le=64, description="documents embedded at once")
+    workers: int = Field(default=4, ge=1, le=64, description="documents processed at once")
+    # Two, so that the embedder never waits while the vectors of a batch are written down.
+    embedding_documents: int = Field(default=2, ge=1, le=64, description="documents embedded at once")
     embed_batch: int = Field(default=16, ge=1, le=256, description="children a call of the embedding model")
     embed_timeout_seconds: float = Field(
         default=120.0, gt=0, le=3600, description="one batch of embeddings or one tokenisation, seconds"
