@@ -15,7 +15,7 @@ import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 
-from radref.errors import Unavailable
+from radref.errors import RadrefError, Unavailable
 from radref.service.metrics import BACKEND_UP
 
 CHECK_TIMEOUT_SECONDS = 10.0
@@ -61,6 +61,7 @@ class Readiness:
         self._services = ("", *services)
         self._components = components
         self._answered: set[str] = set()
+        self._failures: dict[str, str] = {}
         self._draining = False
         self.serving = False
 
@@ -93,9 +94,14 @@ class Readiness:
                 await component.check()
         except Exception as exc:  # noqa: BLE001 - any failure means "not up"; it is reported, not hidden
             BACKEND_UP.labels(backend=component.name).set(0)
-            if self.serving:
-                log.warning("backend down", backend=component.name, error=type(exc).__name__)
+            # Our own messages hold no text of documents; a foreign exception's might.
+            failure = exc.message if isinstance(exc, RadrefError) else type(exc).__name__
+            # Once a reason: a start that never ends must say why, and not ten times a second.
+            if self._failures.get(component.name) != failure:
+                self._failures[component.name] = failure
+                log.warning("backend down", backend=component.name, reason=failure)
         else:
+            self._failures.pop(component.name, None)
             BACKEND_UP.labels(backend=component.name).set(1)
             self._answered.add(component.name)
 

@@ -92,6 +92,18 @@ def test_without_neighbours_it_lives_but_does_not_serve(gateway: Gateway) -> Non
 
 
 @pytest.mark.e2e
+def test_a_start_that_waits_says_for_what_once(gateway: Gateway) -> None:
+    deadline = time.monotonic() + 10
+    while "retrieval" not in gateway.get("/readyz")[1] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    gateway.process.send_signal(signal.SIGTERM)
+    assert gateway.process.stderr is not None
+    lines = gateway.process.stderr.read().decode().splitlines()
+    down = [line for line in lines if '"backend down"' in line and '"retrieval"' in line]
+    assert len(down) == 1
+
+
+@pytest.mark.e2e
 def test_sigterm_ends_it_cleanly(gateway: Gateway) -> None:
     gateway.process.send_signal(signal.SIGTERM)
     assert gateway.process.wait(timeout=20) == 0
