@@ -66,7 +66,7 @@ def check_texts(texts: Sequence[str], count: int, characters: int, field: str) -
 
 
 def check_spans(text: str, spans: Sequence[tuple[int, int]], field: str) -> None:
-    """1 to 1000 spans, not empty, inside the text, with something visible.
+    """1 to 1000 spans, not empty, inside the text, with something visible; starts and ends ascend.
 
     Raises:
         InvalidInput: OUT_OF_RANGE or INVALID_SPAN.
@@ -83,6 +83,13 @@ def check_spans(text: str, spans: Sequence[tuple[int, int]], field: str) -> None
         if not has_visible(text, start, end):
             raise InvalidInput(
                 "this span holds no text, or only white space", reason="INVALID_SPAN", field=where
+            )
+        if index and not (spans[index - 1][0] < start and spans[index - 1][1] < end):
+            raise InvalidInput(
+                "this span does not start and end after the one before it: spans ascend, neighbours may "
+                "overlap, none holds another",
+                reason="INVALID_SPAN",
+                field=where,
             )
 
 

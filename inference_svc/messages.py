@@ -25,9 +25,10 @@ from inference_svc.generators.generator import (
     Role,
     Summary,
 )
+from inference_svc.rerankers.reranker import RerankedDocuments, RerankerDescription
 from radref.api.common.v1 import documents_pb2
 from radref.api.inference.v1 import inference_pb2
-from radref.errors import InvalidInput
+from radref.errors import InvalidInput, Unavailable
 
 _ROLES = {inference_pb2.PROMPT_ROLE_SYSTEM: Role.SYSTEM, inference_pb2.PROMPT_ROLE_USER: Role.USER}
 _FINISHES = {Finish.STOP: inference_pb2.FINISH_REASON_STOP, Finish.LENGTH: inference_pb2.FINISH_REASON_LENGTH}
@@ -82,10 +83,10 @@ def _grounding(passage: inference_pb2.GroundingPassage, index: int) -> Grounding
     )
 
 
-def embedded_texts(fingerprint: str, found: EmbeddedTexts) -> inference_pb2.EmbedResponse:
+def embedded_texts(found: EmbeddedTexts) -> inference_pb2.EmbedResponse:
     texts = zip(found.vectors, found.token_counts, found.truncated, strict=True)
     return inference_pb2.EmbedResponse(
-        fingerprint=fingerprint,
+        fingerprint=found.fingerprint,
         texts=[
             inference_pb2.EmbeddedText(
                 embeddings=_embeddings(vector[None]), token_count=count, truncated=truncated
@@ -95,9 +96,13 @@ def embedded_texts(fingerprint: str, found: EmbeddedTexts) -> inference_pb2.Embe
     )
 
 
-def embedded_spans(fingerprint: str, found: Sequence[EmbeddedSpans]) -> inference_pb2.EmbedResponse:
+def embedded_spans(found: Sequence[EmbeddedSpans]) -> inference_pb2.EmbedResponse:
+    """Raises Unavailable when the model was replaced in the middle of the request."""
+    fingerprints = {text.fingerprint for text in found}
+    if len(fingerprints) > 1:
+        raise Unavailable("the embedding model was replaced during this request; send it again")
     return inference_pb2.EmbedResponse(
-        fingerprint=fingerprint,
+        fingerprint=fingerprints.pop(),
         texts=[
             inference_pb2.EmbeddedText(
                 embeddings=_embeddings(text.vectors), token_count=text.token_count, truncated=False
@@ -136,6 +141,16 @@ def generated(piece: Delta | Summary, model: GeneratorDescription) -> inference_
     )
 
 
+def reranked(found: RerankedDocuments) -> inference_pb2.RerankResponse:
+    return inference_pb2.RerankResponse(
+        fingerprint=found.fingerprint,
+        documents=[
+            inference_pb2.RerankedDocument(score=score, truncated=truncated)
+            for score, truncated in zip(found.scores, found.truncated, strict=True)
+        ],
+    )
+
+
 def described_embedder(model: EmbedderDescription) -> inference_pb2.ModelDescription:
     return inference_pb2.ModelDescription(
         id=model.id,
@@ -147,6 +162,17 @@ def described_embedder(model: EmbedderDescription) -> inference_pb2.ModelDescrip
         query_prefix=model.query_prefix,
         document_prefix=model.document_prefix,
         document_overhead=model.document_overhead,
+        tokenizer=model.tokenizer,
+    )
+
+
+def described_reranker(model: RerankerDescription) -> inference_pb2.ModelDescription:
+    return inference_pb2.ModelDescription(
+        id=model.id,
+        kind=inference_pb2.MODEL_KIND_RERANKER,
+        backend=model.backend,
+        fingerprint=model.fingerprint,
+        window=model.window,
     )
 
 

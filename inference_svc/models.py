@@ -8,17 +8,13 @@ from typing import Protocol, TypeVar
 
 from inference_svc.embedders.embedder import Embedder
 from inference_svc.generators.generator import Generator
+from inference_svc.rerankers.reranker import Reranker
 from radref.errors import InvalidInput
-
-
-class _Description(Protocol):
-    @property
-    def id(self) -> str: ...
 
 
 class _Model(Protocol):
     @property
-    def description(self) -> _Description: ...
+    def id(self) -> str: ...
 
 
 M = TypeVar("M", bound=_Model)
@@ -29,6 +25,7 @@ class Models:
     """Loaded models; the first of each kind is the default."""
 
     embedders: Sequence[Embedder]
+    rerankers: Sequence[Reranker]
     generators: Sequence[Generator]
 
 
@@ -39,7 +36,7 @@ def pick(models: Sequence[M], name: str) -> M:
         InvalidInput: UNKNOWN_MODEL, naming the loaded ones.
     """
     for model in models:
-        if name in ("", model.description.id):
+        if name in ("", model.id):
             return model
-    known = ", ".join(model.description.id for model in models)
+    known = ", ".join(model.id for model in models)
     raise InvalidInput(f"this model is not loaded; loaded: {known}", reason="UNKNOWN_MODEL", field="model")

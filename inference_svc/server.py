@@ -31,7 +31,7 @@ async def compose(settings: InferenceSettings) -> App:
         observe_wait=MODEL_QUEUE_SECONDS.labels(model=MODEL_ID).observe,
     )
     embedder = await asyncio.to_thread(_embedder, chosen, lanes)
-    models = Models([embedder], [_generator(settings.generator, embedder)])
+    models = Models([embedder], [], [_generator(settings.generator, embedder)])
     servicer = Servicer(add_InferenceServiceServicer_to_server, InferenceServicer(models), SERVICE_NAME)
 
     async def answers() -> None:

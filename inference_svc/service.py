@@ -26,21 +26,20 @@ class InferenceServicer(inference_pb2_grpc.InferenceServiceServicer):
         context: grpc.aio.ServicerContext[inference_pb2.EmbedRequest, inference_pb2.EmbedResponse],
     ) -> inference_pb2.EmbedResponse:
         embedder = pick(self._models.embedders, request.model)
-        model = embedder.description
         kind = request.WhichOneof("input")
         if kind == "queries":
             texts = list(request.queries.texts)
             limits.check_texts(texts, limits.MAX_TEXTS, limits.MAX_QUESTION_CHARACTERS, "queries.texts")
-            return messages.embedded_texts(model.fingerprint, await embedder.embed_queries(texts))
+            return messages.embedded_texts(await embedder.embed_queries(texts))
         if kind == "documents":
             texts = list(request.documents.texts)
             limits.check_texts(texts, limits.MAX_TEXTS, limits.MAX_DOCUMENT_CHARACTERS, "documents.texts")
-            return messages.embedded_texts(model.fingerprint, await embedder.embed_documents(texts))
+            return messages.embedded_texts(await embedder.embed_documents(texts))
         if kind == "spans":
-            spanned = messages.spanned_texts(request.spans, model.dimension)
+            spanned = messages.spanned_texts(request.spans, embedder.description.dimension)
             found = await embedder.embed_spans(spanned)
             # Tens of thousands of vectors take a while to pack; the event loop has others to serve.
-            return await asyncio.to_thread(messages.embedded_spans, model.fingerprint, found)
+            return await asyncio.to_thread(messages.embedded_spans, found)
         raise InvalidInput("one of queries, documents or spans must be set", field="input")
 
     async def Tokenize(  # noqa: N802
@@ -60,7 +59,13 @@ class InferenceServicer(inference_pb2_grpc.InferenceServiceServicer):
         request: inference_pb2.RerankRequest,
         context: grpc.aio.ServicerContext[inference_pb2.RerankRequest, inference_pb2.RerankResponse],
     ) -> inference_pb2.RerankResponse:
-        raise Unimplemented("no reranker is configured")
+        if not self._models.rerankers:
+            raise Unimplemented("no reranker is configured")
+        reranker = pick(self._models.rerankers, request.model)
+        documents = list(request.documents)
+        limits.check_text(request.query, limits.MAX_QUESTION_CHARACTERS, "query")
+        limits.check_texts(documents, limits.MAX_TEXTS, limits.MAX_DOCUMENT_CHARACTERS, "documents")
+        return messages.reranked(await reranker.rerank(request.query, documents))
 
     async def Generate(  # noqa: N802
         self,
@@ -81,6 +86,7 @@ class InferenceServicer(inference_pb2_grpc.InferenceServiceServicer):
         return inference_pb2.DescribeResponse(
             models=[
                 *(messages.described_embedder(e.description) for e in self._models.embedders),
+                *(messages.described_reranker(r.description) for r in self._models.rerankers),
                 *(messages.described_generator(g.description) for g in self._models.generators),
             ]
         )

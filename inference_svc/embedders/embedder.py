@@ -22,6 +22,7 @@ class EmbedderDescription:
         window: tokens read at once, prefix and special tokens included.
         query_prefix, document_prefix: text put before a question or a document.
         document_overhead: tokens that document prefix and special tokens take of the window.
+        tokenizer: 16 hexadecimal digits; models with the same value count tokens alike.
     """
 
     id: str
@@ -32,6 +33,7 @@ class EmbedderDescription:
     query_prefix: str
     document_prefix: str
     document_overhead: int
+    tokenizer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,13 @@ class EmbeddedTexts:
         vectors: (n, dimension) float32, L2 norm 1.
         token_counts: n counts with prefix and special tokens, before truncation.
         truncated: n flags, true where the end of the text did not fit into the window.
+        fingerprint: of the model that made the vectors.
     """
 
     vectors: NDArray[np.float32]
     token_counts: Sequence[int]
     truncated: Sequence[bool]
+    fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ class SpannedText:
 
     Attributes:
         text: holds a visible character.
-        spans: [start, end) in code points, 0 <= start < end <= len(text), at least one; may overlap.
+        spans: [start, end) in code points, 0 <= start < end <= len(text), at least one; starts and ends
+            ascend, neighbours may overlap.
     """
 
     text: str
@@ -69,10 +74,12 @@ class EmbeddedSpans:
     Attributes:
         vectors: (spans, dimension) float32, L2 norm 1.
         token_count: tokens of the whole text with prefix and special tokens.
+        fingerprint: of the model that made the vectors.
     """
 
     vectors: NDArray[np.float32]
     token_count: int
+    fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +100,27 @@ class Embedder(Protocol):
     """Texts to unit vectors. Methods may be called concurrently; work is queued inside.
 
     Every embed method raises Overloaded (with retry_after) when its queue is full, Internal when the model
-    yields a vector that is not finite, and Unavailable once it is closed.
+    yields vectors that are not finite or of another length than described, DeadlineExceeded when a remote
+    model does not answer in time, and Unavailable when it does not answer at all or once it is closed.
     """
 
     @property
+    def id(self) -> str:
+        """Id by which a request picks it."""
+
+    @property
     def description(self) -> EmbedderDescription:
-        """What callers must know of the model."""
+        """What callers must know of the model.
+
+        Raises:
+            Unavailable: NOT_READY while a remote model has never answered.
+        """
+
+    async def check(self) -> None:
+        """Makes one real request; raises what it raises. A model that is merely busy is up."""
+
+    async def close(self) -> None:
+        """Waits for what is running; whatever waits or comes later fails with Unavailable."""
 
     async def embed_queries(self, texts: Sequence[str]) -> EmbeddedTexts:
         """Questions to vectors; goes before documents in the queue. Each text holds a visible character."""

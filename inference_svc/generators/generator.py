@@ -104,12 +104,29 @@ class Generator(Protocol):
     """Text from a prompt."""
 
     @property
+    def id(self) -> str:
+        """Id by which a request picks it."""
+
+    @property
     def description(self) -> GeneratorDescription:
-        """What callers must know of the generator."""
+        """What callers must know of the generator.
+
+        Raises:
+            Unavailable: NOT_READY while something it depends on has never answered.
+        """
 
     def generate(self, request: GenerationInput) -> AsyncGenerator[Delta | Summary, None]:
         """Deltas in order, then exactly one summary. Closing the iterator stops the generation.
 
         Raises:
-            Unavailable, Overloaded: the backend does not answer or is busy.
+            Unavailable: the backend does not answer, or died in the middle.
+            Overloaded: too many wait, or the backend refuses for load; `retry_after` is set.
+            DeadlineExceeded: the caller's deadline passed; the backend was told to stop.
+            Internal: the backend answers something that is no answer.
         """
+
+    async def check(self) -> None:
+        """The first time one real request, then a cheaper one; raises what it raises."""
+
+    async def close(self) -> None:
+        """Stops what is running."""

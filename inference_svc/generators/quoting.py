@@ -37,18 +37,28 @@ class QuotingGenerator:
             return (await embedder.embed_documents(pieces, urgent=True)).vectors
 
         self._extractive = ExtractiveGenerator(Embedding(query, texts))
-        # Which piece is quoted depends on the vectors as well.
-        parts = f"{ExtractiveGenerator.version}\n{embedder.description.fingerprint}"
-        self._description = GeneratorDescription(
-            id="extractive",
+        self._embedder = embedder
+
+    @property
+    def id(self) -> str:
+        return "extractive"
+
+    @property
+    def description(self) -> GeneratorDescription:
+        # Which piece is quoted depends on the vectors as well; a remote embedder tells its fingerprint late.
+        parts = f"{ExtractiveGenerator.version}\n{self._embedder.description.fingerprint}"
+        return GeneratorDescription(
+            id=self.id,
             backend="extractive",
             fingerprint=hashlib.sha256(parts.encode("utf-8")).hexdigest()[:16],
             window=0,
         )
 
-    @property
-    def description(self) -> GeneratorDescription:
-        return self._description
+    async def check(self) -> None:
+        """Nothing of its own can be down."""
+
+    async def close(self) -> None:
+        """Nothing to close: the embedder is closed by its owner."""
 
     async def generate(self, request: GenerationInput) -> AsyncGenerator[Delta | Summary, None]:
         yield Delta(await self._extractive.generate(request.query, request.passages))

@@ -47,6 +47,12 @@ INGEST_OLDEST_JOB_AGE = Gauge("radref_ingest_oldest_job_age_seconds", "Age of th
 MODEL_QUEUE_SECONDS = Histogram(
     "radref_model_queue_seconds", "Time in the queue of a model", ["model"], buckets=LATENCY_BUCKETS
 )
+MODEL_COMPUTE_SECONDS = Histogram(
+    "radref_model_compute_seconds",
+    "Time a model works on a batch; for a remote one, on a request",
+    ["model"],
+    buckets=LATENCY_BUCKETS,
+)
 
 
 @dataclass(slots=True)

@@ -40,7 +40,7 @@ async def stub(tiny_embedder: OnnxE5Embedder) -> AsyncIterator[InferenceServiceS
         ),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
     )
-    models = Models([tiny_embedder], [QuotingGenerator(tiny_embedder)])
+    models = Models([tiny_embedder], [], [QuotingGenerator(tiny_embedder)])
     add_InferenceServiceServicer_to_server(InferenceServicer(models), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

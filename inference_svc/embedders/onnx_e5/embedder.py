@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ from inference_svc.embedders.onnx_e5.encoder import E5Encoder, unit
 from inference_svc.embedders.onnx_e5.tokenizer import DOCUMENT_PREFIX, QUERY_PREFIX, E5Tokenizer
 from inference_svc.embedders.onnx_e5.tokenizer_json import PIPELINE
 from inference_svc.embedders.onnx_e5.windows import SpanSums, Window, token_ranges, windows
+from radref.errors import Overloaded
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -83,6 +85,7 @@ class OnnxE5Embedder:
             query_prefix=QUERY_PREFIX,
             document_prefix=DOCUMENT_PREFIX,
             document_overhead=tokenizer.prefix_tokens[DOCUMENT_PREFIX] + 2,
+            tokenizer=hashlib.sha256(f"{manifest.source_sha256}\n{PIPELINE}".encode()).hexdigest()[:16],
         )
 
     @classmethod
@@ -106,6 +109,10 @@ class OnnxE5Embedder:
         return cls(E5Tokenizer(model.tokenizer), encoder, model, lanes, batch_tokens=batch_tokens)
 
     @property
+    def id(self) -> str:
+        return MODEL_ID
+
+    @property
     def description(self) -> EmbedderDescription:
         return self._description
 
@@ -121,7 +128,8 @@ class OnnxE5Embedder:
             for index, spanned in enumerate(texts)
         ]
         await self._lanes.run(Lane.DOCUMENT, [job for late in planned for job in late.jobs])
-        return [EmbeddedSpans(unit(late.sums.means()), late.token_count) for late in planned]
+        own = self._description.fingerprint
+        return [EmbeddedSpans(unit(late.sums.means()), late.token_count, own) for late in planned]
 
     async def tokenize(self, texts: Sequence[str], *, want_offsets: bool) -> list[TokenizedText]:
         if not want_offsets:
@@ -132,6 +140,10 @@ class OnnxE5Embedder:
             _, offsets = await self._tokenized(Lane.DOCUMENT, self._tokenizer.ids_with_offsets, text)
             found.append(TokenizedText(len(offsets), offsets))
         return found
+
+    async def check(self) -> None:
+        with suppress(Overloaded):  # busy is up
+            await self.embed_queries(["readiness"])
 
     async def close(self) -> None:
         """Waits for what is running; whatever waits or comes later fails with Unavailable."""
@@ -155,7 +167,12 @@ class OnnxE5Embedder:
         vectors = np.empty((len(texts), self._description.dimension), np.float32)
         for batch, rows in zip(batches, pooled, strict=True):
             vectors[batch] = rows
-        return EmbeddedTexts(vectors, [len(ids) + 2 for ids in content], [len(ids) > room for ids in content])
+        return EmbeddedTexts(
+            vectors,
+            [len(ids) + 2 for ids in content],
+            [len(ids) > room for ids in content],
+            self._description.fingerprint,
+        )
 
     def _plan(self, spanned: SpannedText, index: int) -> _LateChunks:
         ids, offsets = self._tokenizer.ids_with_offsets(spanned.text)

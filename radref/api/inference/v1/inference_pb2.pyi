@@ -222,7 +222,9 @@ class SpannedText(_message.Message):
     """The parent's text, 1-200000 characters."""
     @_builtins.property
     def spans(self) -> _containers.RepeatedCompositeFieldContainer[_documents_pb2.Span]:
-        """Spans in code points, 1-1000, each inside the text."""
+        """Spans in code points, 1-1000, each inside the text. Starts and ends ascend: neighbours may overlap, none holds
+        another.
+        """
 
     def __init__(
         self,
@@ -732,6 +734,7 @@ class ModelDescription(_message.Message):
     QUERY_PREFIX_FIELD_NUMBER: _builtins.int
     DOCUMENT_PREFIX_FIELD_NUMBER: _builtins.int
     DOCUMENT_OVERHEAD_FIELD_NUMBER: _builtins.int
+    TOKENIZER_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Model id."""
     kind: Global___ModelKind.ValueType
@@ -750,6 +753,8 @@ class ModelDescription(_message.Message):
     """Text put before a document."""
     document_overhead: _builtins.int
     """Tokens that document prefix and special tokens take of the window."""
+    tokenizer: _builtins.str
+    """Tokenizer: models with the same value count tokens alike; 16 hexadecimal digits, empty where nothing is counted."""
     def __init__(
         self,
         *,
@@ -762,10 +767,11 @@ class ModelDescription(_message.Message):
         query_prefix: _builtins.str = ...,
         document_prefix: _builtins.str = ...,
         document_overhead: _builtins.int = ...,
+        tokenizer: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["backend", b"backend", "dimension", b"dimension", "document_overhead", b"document_overhead", "document_prefix", b"document_prefix", "fingerprint", b"fingerprint", "id", b"id", "kind", b"kind", "query_prefix", b"query_prefix", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["backend", b"backend", "dimension", b"dimension", "document_overhead", b"document_overhead", "document_prefix", b"document_prefix", "fingerprint", b"fingerprint", "id", b"id", "kind", b"kind", "query_prefix", b"query_prefix", "tokenizer", b"tokenizer", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,1 @@
+"""Rerankers: relevance of documents for a query."""
