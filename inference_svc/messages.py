@@ -187,7 +187,21 @@ def described_generator(model: GeneratorDescription) -> inference_pb2.ModelDescr
 
 
 def _embeddings(vectors: NDArray[np.float32]) -> list[inference_pb2.Embedding]:
-    return [inference_pb2.Embedding(values=vector) for vector in vectors.tolist()]
+    # The message's own wire form (packed field 1: tag, length, little-endian floats) is read eleven times
+    # faster than a list of Python floats is converted (docs/performance.md).
+    raw = np.ascontiguousarray(vectors, "<f4")
+    head = b"\x0a" + _varint(raw.shape[1] * raw.itemsize)
+    return [inference_pb2.Embedding.FromString(head + vector.tobytes()) for vector in raw]
+
+
+def _varint(value: int) -> bytes:
+    """Protocol Buffers' variable-length integer: seven bits a byte, lowest first."""
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def _pairs(spans: Sequence[documents_pb2.Span]) -> list[tuple[int, int]]:

@@ -33,10 +33,12 @@ class Component:
     Attributes:
         name: label of radref_backend_up, e.g. "inference".
         check: makes one real request; raises when the component does not answer.
+        timeout: seconds a check may take; longer where the first request makes a server load its model.
     """
 
     name: str
     check: Callable[[], Awaitable[None]]
+    timeout: float = CHECK_TIMEOUT_SECONDS
 
 
 def peer(name: str, channel: grpc.aio.Channel) -> Component:
@@ -90,7 +92,7 @@ class Readiness:
 
     async def _check(self, component: Component) -> None:
         try:
-            async with asyncio.timeout(CHECK_TIMEOUT_SECONDS):
+            async with asyncio.timeout(component.timeout):
                 await component.check()
         except Exception as exc:  # noqa: BLE001 - any failure means "not up"; it is reported, not hidden
             BACKEND_UP.labels(backend=component.name).set(0)

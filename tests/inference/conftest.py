@@ -11,6 +11,7 @@ from inference_svc.embedders.lanes import EncoderLanes
 from inference_svc.embedders.onnx_e5.cache import ConvertedModel, converted_model
 from inference_svc.embedders.onnx_e5.embedder import OnnxE5Embedder
 from inference_svc.embedders.onnx_e5.encoder import E5Encoder
+from inference_svc.embedders.onnx_e5.model import E5Model, load_converted
 from inference_svc.embedders.onnx_e5.tokenizer import E5Tokenizer
 from inference_svc.embedders.onnx_e5.weights import E5Weights, bundled_weights_path
 from tests.inference.tiny_weights import write_tiny_weights
@@ -39,32 +40,39 @@ def real_model(tmp_path_factory: pytest.TempPathFactory) -> ConvertedModel:
     return converted_model(Path(kept) if kept else tmp_path_factory.mktemp("models"))
 
 
-@pytest.fixture(scope="session")
-def real_tokenizer(real_model: ConvertedModel) -> E5Tokenizer:
-    return E5Tokenizer(real_model.tokenizer)
-
-
-@pytest.fixture(scope="session")
-def real_encoder(real_model: ConvertedModel) -> E5Encoder:
-    return E5Encoder(real_model.encoder, threads=2, spinning=False, pad=real_model.manifest.pad)
-
-
 def lanes() -> EncoderLanes:
     return EncoderLanes(question_tokens=100_000, document_tokens=100_000, observe_wait=lambda _: None)
 
 
+@pytest.fixture(scope="session")
+def real_e5(real_model: ConvertedModel) -> E5Model:
+    return load_converted(real_model.encoder.parent.parent, None, threads=2, spinning=False)
+
+
+@pytest.fixture(scope="session")
+def real_tokenizer(real_e5: E5Model) -> E5Tokenizer:
+    return real_e5.tokenizer
+
+
+@pytest.fixture(scope="session")
+def real_encoder(real_e5: E5Model) -> E5Encoder:
+    return real_e5.encoder
+
+
 @pytest_asyncio.fixture
-async def embedder(
-    real_model: ConvertedModel, real_tokenizer: E5Tokenizer, real_encoder: E5Encoder
-) -> AsyncIterator[OnnxE5Embedder]:
-    made = OnnxE5Embedder(real_tokenizer, real_encoder, real_model, lanes(), batch_tokens=512)
+async def embedder(real_e5: E5Model) -> AsyncIterator[OnnxE5Embedder]:
+    made = OnnxE5Embedder(real_e5, lanes(), batch_tokens=512)
     yield made
     await made.close()
 
 
+@pytest.fixture(scope="session")
+def tiny_e5(tiny_model: ConvertedModel, tiny_weights: Path) -> E5Model:
+    return load_converted(tiny_model.encoder.parent.parent, tiny_weights, threads=1, spinning=False)
+
+
 @pytest_asyncio.fixture
-async def tiny_embedder(tiny_model: ConvertedModel) -> AsyncIterator[OnnxE5Embedder]:
-    encoder = E5Encoder(tiny_model.encoder, threads=1, spinning=False, pad=tiny_model.manifest.pad)
-    made = OnnxE5Embedder(E5Tokenizer(tiny_model.tokenizer), encoder, tiny_model, lanes(), batch_tokens=128)
+async def tiny_embedder(tiny_e5: E5Model) -> AsyncIterator[OnnxE5Embedder]:
+    made = OnnxE5Embedder(tiny_e5, lanes(), batch_tokens=128)
     yield made
     await made.close()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from inference_svc.embedders.onnx_e5.cache import converted_model
-from inference_svc.embedders.onnx_e5.embedder import fingerprint
 from inference_svc.embedders.onnx_e5.manifest import ENCODER, MANIFEST, TOKENIZER
+from inference_svc.embedders.onnx_e5.model import load_converted
 from radref.errors import Internal, Unavailable
 from tests.inference.tiny_weights import write_tiny_weights
 
@@ -85,7 +85,12 @@ def test_other_weights_get_a_directory_of_their_own(tmp_path: Path, tiny_weights
     first = converted_model(tmp_path / "cache", tiny_weights)
     second = converted_model(tmp_path / "cache", other)
     assert first.encoder.parent != second.encoder.parent
-    assert fingerprint(first.manifest.source_sha256) != fingerprint(second.manifest.source_sha256)
+    loaded = [
+        load_converted(tmp_path / "cache", weights, threads=1, spinning=False)
+        for weights in (tiny_weights, other)
+    ]
+    assert loaded[0].fingerprint != loaded[1].fingerprint
+    assert loaded[0].tokenizer_fingerprint != loaded[1].tokenizer_fingerprint
 
 
 def test_a_read_only_cache_serves_when_it_is_complete(tmp_path: Path, tiny_weights: Path) -> None:

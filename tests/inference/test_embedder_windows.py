@@ -1,4 +1,4 @@
-"""Batches, windows and span sums."""
+"""Windows and span sums."""
 
 from __future__ import annotations
 
@@ -9,21 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference_svc.embedders.onnx_e5.batches import length_sorted_batches
-from inference_svc.embedders.onnx_e5.windows import SpanSums, token_ranges, windows
+from inference_svc.embedders.onnx_e5.windows import SpanSums, late_chunk_stride, token_ranges, windows
 from radref.errors import InvalidInput
-
-
-@given(st.lists(st.integers(1, 512), max_size=80), st.integers(1, 2048))
-def test_batches_hold_every_index_once_and_keep_the_bound(lengths: list[int], bound: int) -> None:
-    batches = length_sorted_batches(lengths, bound)
-    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= bound
-
-
-def test_batches_are_of_similar_length() -> None:
-    assert length_sorted_batches([500, 10, 12, 480, 11], 512) == [[1, 4, 2], [3], [0]]
 
 
 @given(st.integers(1, 5000), st.integers(1, 400), st.integers(1, 200))
@@ -41,7 +28,7 @@ def test_windows_cover_and_owned_ranges_partition(tokens: int, stride: int, more
 
 
 def test_a_token_is_taken_from_where_it_stands_further_from_a_cut() -> None:
-    first, second = windows(700, 508, 256)
+    first, second = windows(700, 508, late_chunk_stride(512))
     assert (first.start, first.end, second.start, second.end) == (0, 508, 256, 700)
     assert first.own_end == second.own_start == (256 + 508) // 2
 

@@ -1,16 +1,14 @@
-"""multilingual-e5-small on the CPU: prefixes, mean pooling, late chunking, bounded queues."""
+"""An e5 model on the CPU: prefixes, mean pooling, late chunking, bounded queues."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ParamSpec, Self, TypeVar
+from typing import NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,31 +20,42 @@ from inference_svc.embedders.embedder import (
     SpannedText,
     TokenizedText,
 )
-from inference_svc.embedders.lanes import EncoderLanes, Job, Lane, closed
-from inference_svc.embedders.onnx_e5.batches import length_sorted_batches
-from inference_svc.embedders.onnx_e5.cache import ConvertedModel, converted_model
-from inference_svc.embedders.onnx_e5.encoder import E5Encoder, unit
-from inference_svc.embedders.onnx_e5.tokenizer import DOCUMENT_PREFIX, QUERY_PREFIX, E5Tokenizer
-from inference_svc.embedders.onnx_e5.tokenizer_json import PIPELINE
-from inference_svc.embedders.onnx_e5.windows import SpanSums, Window, token_ranges, windows
-from radref.errors import Overloaded
+from inference_svc.embedders.lanes import EncoderLanes, Lane, TokenSequence, closed
+from inference_svc.embedders.onnx_e5.directory import load_directory
+from inference_svc.embedders.onnx_e5.encoder import finite, unit
+from inference_svc.embedders.onnx_e5.encoder_thread import EncoderThread
+from inference_svc.embedders.onnx_e5.model import E5Model, load_converted
+from inference_svc.embedders.onnx_e5.tokenizer import DOCUMENT_PREFIX, QUERY_PREFIX
+from inference_svc.embedders.onnx_e5.windows import (
+    SpanSums,
+    Window,
+    late_chunk_stride,
+    token_ranges,
+    windows,
+)
+from radref.errors import Overloaded, Unavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 MODEL_ID = "multilingual-e5-small"
-# Mean over all tokens of the attention mask, then L2 norm, as the e5 authors pool (Wang et al. 2024,
-# arXiv:2402.05672). Part of the fingerprint, like the arithmetic.
-POOLING = "mean,l2,fp32"
-# Half a window (DEPENDENCIES.md): every token has at least a quarter of a window of context on both sides.
-LATE_CHUNK_STRIDE = 256
+# So many characters are tokenised in 0.05 to 0.15 ms, less than a change to another thread and back takes
+# (docs/performance.md); more would hold up the event loop.
+SHORT_CHARACTERS = 512
 
 
-@dataclass(frozen=True, slots=True)
-class _LateChunks:
-    """The jobs of one text, the sums they fill, and the text's tokens with prefix and special tokens."""
+class _Texts(NamedTuple):
+    """Texts ready for the encoder; counts before truncation."""
 
-    jobs: Sequence[Job[None]]
+    sequences: list[TokenSequence[NDArray[np.float32]]]
+    counts: list[int]
+    truncated: list[bool]
+
+
+class _LateChunks(NamedTuple):
+    """The windows of one text, the sums they fill, and the text's tokens with prefix and special tokens."""
+
+    sequences: list[TokenSequence[None]]
     sums: SpanSums
     token_count: int
 
@@ -55,37 +64,32 @@ class OnnxE5Embedder:
     """The `Embedder` of the embedded default. Belongs to one event loop.
 
     Args:
-        tokenizer, encoder, model: of one converted model.
-        lanes: its queue, closed with it.
-        batch_tokens: padded tokens of a batch of short texts; a question waits for at most one batch.
+        model: loaded.
+        lanes: its waiting lines, closed with it.
+        batch_tokens: tokens of a batch, padding included, >= 1; a question waits for at most one batch, and
+            a full window is a batch whatever this says.
+        model_id: by which requests pick it.
     """
 
     def __init__(
-        self,
-        tokenizer: E5Tokenizer,
-        encoder: E5Encoder,
-        model: ConvertedModel,
-        lanes: EncoderLanes,
-        *,
-        batch_tokens: int,
+        self, model: E5Model, lanes: EncoderLanes, *, batch_tokens: int, model_id: str = MODEL_ID
     ) -> None:
-        manifest = model.manifest
-        self._tokenizer, self._encoder, self._lanes = tokenizer, encoder, lanes
-        self._bos, self._eos = np.array([manifest.bos]), np.array([manifest.eos])
-        self._batch_tokens = batch_tokens
+        self._tokenizer = model.tokenizer
+        self._thread = EncoderThread(model.encoder.token_vectors, lanes, batch_tokens=batch_tokens)
+        self._bos, self._eos = np.array([model.bos], np.int64), np.array([model.eos], np.int64)
         self._closed = False
         # A thread for each line: a book that is being tokenised must not hold up a question.
         self._tokenizing = {lane: ThreadPoolExecutor(1, f"tokenize-{lane.value}") for lane in Lane}
         self._description = EmbedderDescription(
-            id=MODEL_ID,
+            id=model_id,
             backend="onnx",
-            fingerprint=fingerprint(manifest.source_sha256),
-            dimension=manifest.dimension,
-            window=manifest.window,
+            fingerprint=model.fingerprint,
+            dimension=model.dimension,
+            window=model.window,
             query_prefix=QUERY_PREFIX,
             document_prefix=DOCUMENT_PREFIX,
-            document_overhead=tokenizer.prefix_tokens[DOCUMENT_PREFIX] + 2,
-            tokenizer=hashlib.sha256(f"{manifest.source_sha256}\n{PIPELINE}".encode()).hexdigest()[:16],
+            document_overhead=model.tokenizer.prefix_tokens[DOCUMENT_PREFIX] + 2,
+            tokenizer=model.tokenizer_fingerprint,
         )
 
     @classmethod
@@ -98,19 +102,32 @@ class OnnxE5Embedder:
         spinning: bool,
         batch_tokens: int,
         lanes: EncoderLanes,
+        model_dir: Path | None = None,
+        model_id: str = MODEL_ID,
     ) -> Self:
-        """Loads the converted model, converting it first where need be. Blocks for one or more seconds.
+        """Loads a model and tries it out. Blocks for one or more seconds.
+
+        Args:
+            cache_dir, weights_path: of the model made from 4-bit weights, see `converted_model`.
+            threads: cores a batch is spread over; 0 = all that this process may use.
+            spinning: see `E5Encoder`.
+            model_dir: a published ONNX export instead, see `load_directory`; the cache is not touched.
 
         Raises:
-            Unavailable, Internal: see `converted_model`.
+            Unavailable: a file is missing or unreadable; or both weights_path and model_dir are given.
+            Internal: a file is damaged or not what it should be.
         """
-        model = converted_model(cache_dir, weights_path)
-        encoder = E5Encoder(model.encoder, threads=threads, spinning=spinning, pad=model.manifest.pad)
-        return cls(E5Tokenizer(model.tokenizer), encoder, model, lanes, batch_tokens=batch_tokens)
+        if model_dir is not None and weights_path is not None:
+            raise Unavailable("the embedder has both weights_path and model_dir: set one of them")
+        if model_dir is not None:
+            model = load_directory(model_dir, threads=threads, spinning=spinning)
+        else:
+            model = load_converted(cache_dir, weights_path, threads=threads, spinning=spinning)
+        return cls(model, lanes, batch_tokens=batch_tokens, model_id=model_id)
 
     @property
     def id(self) -> str:
-        return MODEL_ID
+        return self._description.id
 
     @property
     def description(self) -> EmbedderDescription:
@@ -124,20 +141,19 @@ class OnnxE5Embedder:
 
     async def embed_spans(self, texts: Sequence[SpannedText]) -> list[EmbeddedSpans]:
         planned = [
-            await self._tokenized(Lane.DOCUMENT, self._plan, spanned, index)
+            await self._aside(Lane.DOCUMENT, self._planned, spanned, index)
             for index, spanned in enumerate(texts)
         ]
-        await self._lanes.run(Lane.DOCUMENT, [job for late in planned for job in late.jobs])
-        own = self._description.fingerprint
-        return [EmbeddedSpans(unit(late.sums.means()), late.token_count, own) for late in planned]
+        await self._thread.run(Lane.DOCUMENT, [window for late in planned for window in late.sequences])
+        return [await self._aside(Lane.DOCUMENT, self._span_vectors, late) for late in planned]
 
     async def tokenize(self, texts: Sequence[str], *, want_offsets: bool) -> list[TokenizedText]:
         if not want_offsets:
-            counts = await self._tokenized(Lane.DOCUMENT, self._tokenizer.count, texts)
+            counts = await self._aside(Lane.DOCUMENT, self._tokenizer.count, texts)
             return [TokenizedText(count, None) for count in counts]
         found = []
         for text in texts:
-            _, offsets = await self._tokenized(Lane.DOCUMENT, self._tokenizer.ids_with_offsets, text)
+            _, offsets = await self._aside(Lane.DOCUMENT, self._tokenizer.ids_with_offsets, text)
             found.append(TokenizedText(len(offsets), offsets))
         return found
 
@@ -148,70 +164,69 @@ class OnnxE5Embedder:
     async def close(self) -> None:
         """Waits for what is running; whatever waits or comes later fails with Unavailable."""
         self._closed = True
-        await self._lanes.close()
+        await self._thread.close()
         for executor in self._tokenizing.values():
             await asyncio.to_thread(executor.shutdown)
 
-    async def _tokenized(self, lane: Lane, tokenize: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _aside(self, lane: Lane, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """In the line's tokenising thread."""
         if self._closed:
             raise closed()
-        call = partial(tokenize, *args, **kwargs)
+        call = partial(work, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._tokenizing[lane], call)
 
     async def _embed(self, prefix: str, texts: Sequence[str], lane: Lane) -> EmbeddedTexts:
-        content = await self._tokenized(lane, self._tokenizer.ids, prefix, texts)
-        room = self._description.window - 2
-        sequences = [self._with_specials(ids[:room]) for ids in content]
-        batches = length_sorted_batches([len(sequence) for sequence in sequences], self._batch_tokens)
-        pooled = await self._lanes.run(lane, [self._pooling_job(sequences, batch) for batch in batches])
-        vectors = np.empty((len(texts), self._description.dimension), np.float32)
-        for batch, rows in zip(batches, pooled, strict=True):
-            vectors[batch] = rows
+        if sum(map(len, texts)) <= SHORT_CHARACTERS:
+            prepared = self._prepared(prefix, texts)
+        else:
+            prepared = await self._aside(lane, self._prepared, prefix, texts)
+        vectors = await self._thread.run(lane, prepared.sequences)
         return EmbeddedTexts(
-            vectors,
-            [len(ids) + 2 for ids in content],
-            [len(ids) > room for ids in content],
-            self._description.fingerprint,
+            np.stack(vectors), prepared.counts, prepared.truncated, self._description.fingerprint
         )
 
-    def _plan(self, spanned: SpannedText, index: int) -> _LateChunks:
+    def _prepared(self, prefix: str, texts: Sequence[str]) -> _Texts:
+        content = self._tokenizer.ids(prefix, texts)
+        room = self._description.window - 2
+        return _Texts(
+            [TokenSequence(self._with_specials(ids[:room]), _mean) for ids in content],
+            [len(ids) + 2 for ids in content],
+            [len(ids) > room for ids in content],
+        )
+
+    def _planned(self, spanned: SpannedText, index: int) -> _LateChunks:
         ids, offsets = self._tokenizer.ids_with_offsets(spanned.text)
         own = self._tokenizer.prefix_tokens[DOCUMENT_PREFIX]
         prefix, content = ids[:own], ids[own:]
         sums = SpanSums(token_ranges(offsets, spanned.spans, index), self._description.dimension)
 
-        def encode(window: Window) -> None:
-            sequence = self._with_specials(np.concatenate([prefix, content[window.start : window.end]]))
-            (vectors,) = self._encoder.token_vectors([sequence])
+        def add(window: Window, vectors: NDArray[np.float32]) -> None:
             shift = 1 + own - window.start  # from a token of the text to its row among the vectors
-            sums.add(window.own_start, vectors[window.own_start + shift : window.own_end + shift])
+            sums.add(window.own_start, finite(vectors)[window.own_start + shift : window.own_end + shift])
 
-        capacity = self._description.window - self._description.document_overhead
-        jobs = [
-            Job(window.end - window.start, partial(encode, window))
-            for window in windows(len(content), capacity, LATE_CHUNK_STRIDE)
+        size = self._description.window
+        capacity = size - self._description.document_overhead
+        sequences = [
+            TokenSequence(
+                self._with_specials(np.concatenate([prefix, content[window.start : window.end]])),
+                partial(add, window),
+            )
+            for window in windows(len(content), capacity, late_chunk_stride(size))
         ]
-        return _LateChunks(jobs, sums, len(ids) + 2)
+        return _LateChunks(sequences, sums, len(ids) + 2)
 
-    def _pooling_job(
-        self, sequences: Sequence[NDArray[np.int64]], batch: Sequence[int]
-    ) -> Job[NDArray[np.float32]]:
-        members = [sequences[index] for index in batch]
-
-        def pool() -> NDArray[np.float32]:
-            return unit(np.stack([own.mean(axis=0) for own in self._encoder.token_vectors(members)]))
-
-        return Job(sum(map(len, members)), pool)
+    def _span_vectors(self, late: _LateChunks) -> EmbeddedSpans:
+        return EmbeddedSpans(unit(late.sums.means()), late.token_count, self._description.fingerprint)
 
     def _with_specials(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([self._bos, ids, self._eos])
 
 
-def fingerprint(source_sha256: str) -> str:
-    """16 hexadecimal digits over weights, tokenizer, prefixes and pooling.
+def _mean(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Mean pooling: (tokens, dimension) to (dimension), L2 norm 1.
 
-    The weight file holds the vocabulary too. The converted files are left out on purpose: another release
-    of the onnx package writes other bytes for the same model, and an index must not be refused for that.
+    Raises:
+        Internal: a value is not finite (the mean is not, then), or the mean has no length.
     """
-    parts = (source_sha256, PIPELINE, QUERY_PREFIX, DOCUMENT_PREFIX, POOLING)
-    return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:16]
+    pooled: NDArray[np.float32] = unit(finite(vectors.mean(axis=0, keepdims=True)))[0]
+    return pooled

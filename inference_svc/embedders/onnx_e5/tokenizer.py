@@ -17,11 +17,12 @@ class E5Tokenizer:
     """The loaded tokenizer. Thread-safe.
 
     Args:
-        path: the converted `tokenizer.json`.
+        source: the converted `tokenizer.json`, or a tokenizer already loaded. It splits words before it
+            looks for pieces, and knows no special tokens.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._tokenizer = Tokenizer.from_file(str(path))
+    def __init__(self, source: Path | Tokenizer) -> None:
+        self._tokenizer = Tokenizer.from_file(str(source)) if isinstance(source, Path) else source
         # Words are split before Unigram runs, so a prefix always takes the same tokens of its own.
         self.prefix_tokens = {
             prefix: len(self._tokenizer.encode(prefix.rstrip(), add_special_tokens=False).ids)

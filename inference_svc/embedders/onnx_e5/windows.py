@@ -26,6 +26,14 @@ class Window:
     own_end: int
 
 
+def late_chunk_stride(window: int) -> int:
+    """Tokens between the starts of neighbouring windows of so many tokens, prefix and special ones included.
+
+    Half a window: every token has at least a quarter of a window of context on both sides.
+    """
+    return window // 2
+
+
 def windows(tokens: int, capacity: int, stride: int) -> list[Window]:
     """Windows that cover `tokens` tokens; the owned ranges partition them in order.
 

@@ -1,0 +1,1 @@
+"""An embedder whose model runs on a Triton server."""

@@ -1,0 +1,1 @@
+"""An HTTP server of models: its client, its faults, and trying again."""

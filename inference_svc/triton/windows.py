@@ -1,0 +1,72 @@
+"""Late chunking (Günther et al. 2024, arXiv:2409.04701): which tokens are read together, which are averaged.
+
+A text longer than the encoder's window goes through it in overlapping windows. Each token takes its vector
+from one window only, the one in which it stands further from a cut: where two windows overlap, the first
+half belongs to the earlier one and the second half to the later one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference_svc.triton.errors import RequestError
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Tokens [start, end) are encoded together; the vectors of [own_start, own_end) are taken from it."""
+
+    start: int
+    end: int
+    own_start: int
+    own_end: int
+
+
+def windows(tokens: int, capacity: int, stride: int) -> list[Window]:
+    """Windows that cover `tokens` tokens; the owned ranges partition them in order.
+
+    Args:
+        tokens: >= 1.
+        capacity: tokens a window holds, > stride.
+        stride: tokens between the starts of neighbouring windows, >= 1.
+    """
+    starts = [0]
+    while starts[-1] + capacity < tokens:
+        starts.append(starts[-1] + stride)
+    ends = [min(start + capacity, tokens) for start in starts]
+    cuts = [0, *((start + end) // 2 for start, end in zip(starts[1:], ends, strict=False)), tokens]
+    return [Window(start, ends[i], cuts[i], cuts[i + 1]) for i, start in enumerate(starts)]
+
+
+def token_ranges(text: str, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(spans, 2) token ranges [first, last) of the tokens that share a code point with each span.
+
+    Args:
+        text: what the spans lie in.
+        offsets: (tokens, 2) code-point ranges, both columns ascending.
+        spans: (spans, 2) code-point ranges.
+
+    Raises:
+        RequestError: INVALID_SPAN when there is no span, one lies outside the text or holds no visible
+            character, or they do not ascend.
+    """
+    starts, ends = spans[:, 0], spans[:, 1]
+    if not len(spans):
+        raise RequestError("INVALID_SPAN", "SPANS is empty: leave it out, or name at least one span")
+    outside = np.flatnonzero((starts < 0) | (ends <= starts) | (ends > len(text)))
+    if outside.size:
+        raise RequestError("INVALID_SPAN", f"span {outside[0]} is empty or lies outside the text")
+    disordered = np.flatnonzero((np.diff(starts) < 0) | (np.diff(ends) < 0))
+    if disordered.size:
+        raise RequestError(
+            "INVALID_SPAN", f"span {disordered[0] + 1} does not ascend: it begins or ends earlier"
+        )
+    first = np.searchsorted(offsets[:, 1], starts, side="right")
+    last = np.searchsorted(offsets[:, 0], ends, side="left")
+    for index, (start, end) in enumerate(spans.tolist()):
+        if last[index] <= first[index] or text[start:end].isspace():
+            raise RequestError("INVALID_SPAN", f"span {index} holds no text, or only white space")
+    return np.stack([first, last], axis=1).astype(np.int64)
