@@ -27,6 +27,8 @@ _TOO_LONG = re.compile(
     r"context (?:length|size|window)|too many (?:input )?tokens|(?:input|prompt)(?: length)? is too long",
     re.I,
 )
+# vLLM and llama.cpp, of a schema that their grammar compiler refuses: no other attempt would help.
+_SCHEMA = re.compile(r"\bgrammar\b|json[_ ]?schema|structured[_ ]outputs?", re.I)
 # Longer messages quote the prompt rather than explain.
 _MESSAGE_CHARACTERS = 2_000
 
@@ -138,6 +140,8 @@ def _refused(
         error = InvalidInput(
             f"the text is longer than the {backend} can read at once", reason="TEXT_TOO_LONG", field=field
         )
+    elif status in (400, 422) and _SCHEMA.search(_message(body)):
+        error = InvalidInput(f"the server of the {backend} cannot use this JSON schema", field="json_schema")
     elif answering and status >= 500:
         return Failed(cut_off(backend).error, passing=passing)
     else:
@@ -164,5 +168,9 @@ def _says_too_long(body: object) -> bool:
     marks = [body.get(key) for key in ("param", "code", "type")]
     if any(isinstance(mark, str) and mark in _TOO_LONG_MARKS for mark in marks):
         return True
-    message = body.get("message")
-    return isinstance(message, str) and _TOO_LONG.search(message[:_MESSAGE_CHARACTERS]) is not None
+    return _TOO_LONG.search(_message(body)) is not None
+
+
+def _message(body: object) -> str:
+    message = body.get("message") if isinstance(body, Mapping) else None
+    return message[:_MESSAGE_CHARACTERS] if isinstance(message, str) else ""

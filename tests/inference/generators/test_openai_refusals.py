@@ -77,6 +77,27 @@ async def test_a_prompt_that_does_not_fit(server: Standin, said: dict[str, objec
     assert (error.reason, error.field) == ("TEXT_TOO_LONG", "messages")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Grammar error: Unsupported type objekt",
+        "Invalid json_schema in response_format",
+        "Failed to parse grammar",
+    ],
+)
+async def test_a_schema_that_the_server_cannot_use(server: Standin, said: str) -> None:
+    async def refuses_in_the_stream(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.event({"error": {"message": said, "type": "BadRequestError", "code": 400}})
+
+    for behaviour in (refuses(400, {"error": {"message": said}}), refuses_in_the_stream):
+        server.on(CHAT, behaviour)
+        error = await failure(server.url)
+        assert isinstance(error, InvalidInput)
+        assert error.field == "json_schema"
+        assert said not in error.message
+
+
 @pytest.mark.parametrize("body", [b"<html>400</html>", b"", b"\xff", b'{"error": ["x"]}', b"[" * 50_000])
 async def test_refusals_without_a_usable_body(server: Standin, body: bytes) -> None:
     server.on(CHAT, refuses(400, body))
