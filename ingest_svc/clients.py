@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import grpc
 
-from ingest_svc.jobs.ports import Embedded, StagedDocument, Tokens
+from ingest_svc.jobs.ports import Embedded, EmbeddedSpans, StagedDocument, Tokens
 from ingest_svc.messages import metadata_to_proto, pages_to_proto
 from radref.api.common.v1 import documents_pb2
 from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
@@ -89,12 +89,32 @@ class InferenceClient:
         if (
             len(response.texts) != len(texts)
             or len(vectors) != len(texts)
-            or not response.fingerprint
-            or len({len(vector) for vector in vectors}) != 1
-            or not all(vector and all(map(math.isfinite, vector)) for vector in vectors)
+            or not _usable(response.fingerprint, vectors)
         ):
             raise _garbled("inference", "Embed")
         return Embedded(response.fingerprint, vectors)
+
+    async def embed_spans(self, texts: Sequence[tuple[str, Sequence[tuple[int, int]]]]) -> EmbeddedSpans:
+        spanned = [
+            inference_pb2.SpannedText(
+                text=text, spans=[documents_pb2.Span(start=start, end=end) for start, end in spans]
+            )
+            for text, spans in texts
+        ]
+        response = await _answer(
+            self._stub.Embed(
+                inference_pb2.EmbedRequest(spans=inference_pb2.EmbedSpans(texts=spanned)),
+                timeout=self._timeouts.embed,
+            ),
+            "inference",
+        )
+        vectors = [[tuple(item.values) for item in text.embeddings] for text in response.texts]
+        counts = [len(spans) for _, spans in texts]
+        if [len(own) for own in vectors] != counts or not _usable(
+            response.fingerprint, [vector for own in vectors for vector in own]
+        ):
+            raise _garbled("inference", "Embed")
+        return EmbeddedSpans(response.fingerprint, vectors)
 
 
 class IndexClient:
@@ -201,6 +221,15 @@ async def _answer(call: Awaitable[R], backend: str) -> R:
         error = error_from_rpc(exc, backend=backend)
         error.metadata.setdefault("backend", backend)
         raise error from exc
+
+
+def _usable(fingerprint: str, vectors: Sequence[tuple[float, ...]]) -> bool:
+    """Whether a model is named and all vectors are finite and of one length."""
+    return (
+        bool(fingerprint)
+        and len({len(vector) for vector in vectors}) == 1
+        and all(vector and all(map(math.isfinite, vector)) for vector in vectors)
+    )
 
 
 def _garbled(backend: str, method: str) -> Internal:

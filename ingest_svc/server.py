@@ -81,8 +81,9 @@ async def compose(settings: IngestSettings) -> App:
         locks=locks,
         options=PipelineOptions(
             auto_approve=settings.auto_approve,
-            limits=ChunkLimits(**settings.chunking.model_dump()),
+            limits=ChunkLimits(**settings.chunking.model_dump(exclude={"late_chunking"})),
             embed_batch=settings.embed_batch,
+            late_chunking=settings.chunking.late_chunking,
         ),
         embedding_places=settings.embedding_documents,
     )

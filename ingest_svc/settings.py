@@ -57,6 +57,10 @@ class ChunkingSettings(BaseModel):
         default=900, ge=1, le=100_000, description="characters of a child at least, where its parent allows"
     )
     margin_tokens: int = Field(default=8, ge=0, le=1000, description="tokens kept free in every child")
+    late_chunking: bool = Field(
+        default=False,
+        description="vectors of children from the token vectors of their whole parent (docs/parsing.md)",
+    )
     pack_sections: bool = Field(default=True, description="join small neighbouring sections")
     heading_prefix: bool = Field(default=False, description="embed title and headings with each child")
 

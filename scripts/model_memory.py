@@ -34,7 +34,7 @@ class T5Encoder:
         return self.vocabulary * self.hidden + self.layers * (attention + feed_forward)
 
     def working_bytes(self, batch_tokens: int) -> float:
-        # Attention scores are written out (T5 adds a position bias): once in 16 bit, once in fp32 for the softmax.
+        # T5 adds a position bias, so scores are written out: once in 16 bit, once in fp32 for the softmax.
         scores = batch_tokens * self.window * self.heads * (2 + 4)
         return scores + batch_tokens * (4 * self.hidden + 2 * self.inner) * BF16
 
@@ -64,7 +64,7 @@ class Qwen3:
         return 2 * self.layers * self.kv_heads * self.head_dimension * BF16
 
     def working_bytes(self, batch_tokens: int) -> float:
-        # Fused attention keeps no scores; hidden states, queries and the two halves of the feed-forward remain.
+        # Fused attention keeps no scores; hidden states, queries, both halves of the feed-forward remain.
         width = 4 * self.hidden + 2 * self.heads * self.head_dimension + 3 * self.inner
         return batch_tokens * width * BF16
 

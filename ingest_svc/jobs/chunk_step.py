@@ -19,7 +19,7 @@ from radref.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class ChildText:
-    """A child and what is embedded for it; `key` is the `text_key` of that."""
+    """A child and what is embedded for it; `key` names its vector among those of the job."""
 
     citation_id: str
     ordinal: int
@@ -40,9 +40,13 @@ class Chunks:
 
 
 async def chunk_version(
-    inference: Inference, version: Version, content: ParsedContent, limits: ChunkLimits
+    inference: Inference, version: Version, content: ParsedContent, limits: ChunkLimits, *, late: bool
 ) -> Chunks:
     """Cuts a version; the same content and tokenizer always give the same parents.
+
+    Args:
+        late: vectors will come from the whole parent, so a child's depends on its place and not on its text
+            alone.
 
     Raises:
         InvalidInput: NO_TEXT, nothing is left to index.
@@ -55,7 +59,7 @@ async def chunk_version(
     title_tokens = 0
     if limits.heading_prefix:
         title_tokens = len((await inference.tokenize(version.metadata.title)).offsets)
-    return await asyncio.to_thread(_cut, version, content, text, placed, tokens, title_tokens, limits)
+    return await asyncio.to_thread(_cut, version, content, text, placed, tokens, title_tokens, limits, late)
 
 
 def _cut(
@@ -66,6 +70,7 @@ def _cut(
     tokens: Tokens,
     title_tokens: int,
     limits: ChunkLimits,
+    late: bool,
 ) -> Chunks:
     chunked = chunk_document(
         text,
@@ -95,6 +100,8 @@ def _cut(
         )
         for child in chunk.children:
             embedded = embedding_text(parent, child)
+            # The citation id holds the parent's text.
+            named = f"{parent.citation_id}:{child.start}-{child.end}" if late else embedded
             children.append(
                 ChildText(
                     parent.citation_id,
@@ -103,7 +110,7 @@ def _cut(
                     child.end,
                     child.section_path,
                     embedded,
-                    text_key(embedded),
+                    text_key(named),
                 )
             )
     if not passages or not children:

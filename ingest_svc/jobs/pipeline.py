@@ -15,7 +15,7 @@ from ingest_svc.jobs.journal import Journal
 from ingest_svc.jobs.ports import Cleaner, Index, Inference, Parser, StagedChild, StagedDocument
 from ingest_svc.lifecycle import DocumentState, JobStage
 from ingest_svc.registry.records import ParsedContent, Version
-from ingest_svc.registry.vectors import Vector, text_key
+from ingest_svc.registry.vectors import Vector
 from radref.errors import Internal, InvalidInput
 
 
@@ -27,11 +27,13 @@ class PipelineOptions:
         auto_approve: index without a review.
         limits: sizes of parents and children.
         embed_batch: texts a call of the embedding model, 1-256.
+        late_chunking: vectors of children from the token vectors of their whole parent.
     """
 
     auto_approve: bool
     limits: ChunkLimits
     embed_batch: int
+    late_chunking: bool
 
 
 class Pipeline:
@@ -85,11 +87,17 @@ class Pipeline:
         if content is None:
             raise Internal("The parsed text of an approved version is missing.")
         async with journal.stage(JobStage.CHUNK):
-            chunks = await chunk_version(self._inference, version, content, self._options.limits)
+            chunks = await chunk_version(
+                self._inference, version, content, self._options.limits, late=self._options.late_chunking
+            )
             await journal.chunked(chunks.passages, len(chunks.children), chunks.warnings)
         async with self._embedding_places, journal.stage(JobStage.EMBED, total=len(chunks.passages)):
             fingerprint, vectors = await embed_chunks(
-                self._inference, journal, chunks, self._options.embed_batch
+                self._inference,
+                journal,
+                chunks,
+                self._options.embed_batch,
+                late=self._options.late_chunking,
             )
         async with journal.stage(JobStage.STAGE):
             await self._index.stage(_staged(version, chunks, fingerprint, vectors))
@@ -128,7 +136,7 @@ def _staged(version: Version, chunks: Chunks, fingerprint: str, vectors: dict[st
                 start=child.start,
                 end=child.end,
                 section_path=child.section_path,
-                vector=vectors[text_key(child.embedding_text)],
+                vector=vectors[child.key],
             )
             for child in chunks.children
         ],

@@ -34,6 +34,14 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddedSpans:
+    """Vectors of L2 norm 1, one a span of each text in the order asked, and their model's fingerprint."""
+
+    fingerprint: str
+    vectors: Sequence[Sequence[Vector]]
+
+
+@dataclass(frozen=True, slots=True)
 class StagedChild:
     """A child ready for the index; `start` and `end` are code points of its parent's text."""
 
@@ -82,6 +90,10 @@ class Inference(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Vectors of 1-256 document texts."""
+        ...
+
+    async def embed_spans(self, texts: Sequence[tuple[str, Sequence[tuple[int, int]]]]) -> EmbeddedSpans:
+        """Late chunking: vectors of spans of 1-64 texts; spans are [start, end) in code points, ascending."""
         ...
 
 

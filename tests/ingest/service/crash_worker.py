@@ -62,7 +62,9 @@ async def work(root: Path, target: str, document: bytes, die_at: str) -> None:
             inference=InferenceClient(channel, timeouts),
             index=IndexClient(channel, timeouts),
             locks=DocumentLocks(),
-            options=PipelineOptions(auto_approve=True, limits=ChunkLimits(**LIMITS), embed_batch=2),
+            options=PipelineOptions(
+                auto_approve=True, limits=ChunkLimits(**LIMITS), embed_batch=2, late_chunking=False
+            ),
             embedding_places=1,
         )
         engine = JobEngine(

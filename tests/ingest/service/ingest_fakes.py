@@ -40,6 +40,7 @@ class FakeInference(inference_pb2_grpc.InferenceServiceServicer):
     hook: Hook = nothing
     fingerprint: str = "0123456789abcdef"
     embedded: list[str] = field(default_factory=list)
+    spanned: list[str] = field(default_factory=list)
     vectors_per_text: int = 1
     shift_offsets: int = 0
 
@@ -64,8 +65,27 @@ class FakeInference(inference_pb2_grpc.InferenceServiceServicer):
             texts.append(inference_pb2.TokenizedText(count=len(offsets), offsets=offsets))
         return inference_pb2.TokenizeResponse(texts=texts, overhead=4)
 
+    def _spans(self, texts: Any) -> inference_pb2.EmbedResponse:
+        """A span's vector depends on the span and on the whole text around it, as in late chunking."""
+        self.spanned += [text.text for text in texts]
+        return inference_pb2.EmbedResponse(
+            fingerprint=self.fingerprint,
+            texts=[
+                inference_pb2.EmbeddedText(
+                    embeddings=[
+                        inference_pb2.Embedding(values=vector_of(f"{text.text}:{span.start}-{span.end}"))
+                        for span in text.spans
+                    ]
+                    * self.vectors_per_text
+                )
+                for text in texts
+            ],
+        )
+
     async def Embed(self, request: Any, context: Any) -> inference_pb2.EmbedResponse:  # noqa: N802
         await self.hook("Embed")
+        if request.WhichOneof("input") == "spans":
+            return self._spans(request.spans.texts)
         texts = list(request.documents.texts)
         self.embedded += texts
         return inference_pb2.EmbedResponse(

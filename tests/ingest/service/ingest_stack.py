@@ -87,6 +87,7 @@ async def running_stack(
     max_attempts: int = 4,
     embed_timeout: float = 5.0,
     workers: int = 2,
+    late_chunking: bool = False,
 ) -> AsyncIterator[Stack]:
     inference, index, parser = inference or FakeInference(), index or FakeIndex(), parser or PlainParser()
     async with serving(inference, index) as target, open_channel(target) as channel:
@@ -104,6 +105,7 @@ async def running_stack(
                 auto_approve=auto_approve,
                 limits=ChunkLimits(**LIMITS),
                 embed_batch=2,
+                late_chunking=late_chunking,
             ),
             embedding_places=1,
         )

@@ -58,6 +58,43 @@ async def test_a_document_is_indexed_and_its_passages_resolve(stack):
     assert [event.action for event in events] == ["indexed", "approved", "parsed", "submitted"]
 
 
+async def test_late_chunking_reads_every_parent_once(database: Database, tmp_path: Path):
+    async with running_stack(database, tmp_path, late_chunking=True) as stack:
+        submitted = await stack.index_document(long_document())
+        _, parents, children = stack.index.staged[submitted.document_id, 1]
+        texts = {parent.citation_id: parent.text for parent in parents}
+        assert len(parents) > 1
+        assert sorted(stack.inference.spanned) == sorted(texts.values())
+        assert not stack.inference.embedded
+        for child in children:
+            named = f"{texts[child.citation_id]}:{child.span.start}-{child.span.end}"
+            assert list(child.vector) == pytest.approx(vector_of(named), abs=1e-6)
+
+
+async def test_a_late_chunked_document_goes_on_where_it_stopped(database: Database, tmp_path: Path):
+    calls = 0
+
+    async def second_call_fails(method: str) -> None:
+        nonlocal calls
+        calls += method == "Embed"
+        if method == "Embed" and calls == 2:
+            await failing(1, "Embed")(method)
+
+    inference = FakeInference(hook=second_call_fails)
+    async with running_stack(database, tmp_path, inference=inference, late_chunking=True) as stack:
+        await stack.index_document(long_document())
+        assert len(inference.spanned) == len(set(inference.spanned)) > 1
+
+
+async def test_span_vectors_that_do_not_fit_are_refused(database: Database, tmp_path: Path):
+    inference = FakeInference(vectors_per_text=2)
+    async with running_stack(database, tmp_path, inference=inference, late_chunking=True) as stack:
+        done = await stack.submit(NOTE)
+        job = await stack.finished(done.job_id)
+        assert job.failure is not None
+        assert not stack.index.active
+
+
 async def test_without_auto_approve_the_job_ends_at_the_review(database: Database, tmp_path: Path):
     async with running_stack(database, tmp_path, auto_approve=False) as stack:
         submitted = await stack.submit(NOTE)
