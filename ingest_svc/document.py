@@ -53,6 +53,7 @@ class ParseReport:
     headings: int = 0
     image_share: float = 0.0
     unreadable_share: float = 0.0
+    orthography_score: float | None = None
     language: str = ""
     characters: int = 0
     removed_characters: int = 0

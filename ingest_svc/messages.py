@@ -127,6 +127,7 @@ def content_to_proto(content: ParsedContent) -> tuple[str, report_pb2.ParseRepor
         headings=report.headings,
         image_share=report.image_share,
         unreadable_share=report.unreadable_share,
+        orthography_score=report.orthography_score,
         language=report.language,
         characters=report.characters,
         removed_characters=report.removed_characters,

@@ -17,12 +17,15 @@ from ingest_svc.jobs.engine import JobEngine
 from ingest_svc.jobs.events import JobEvents
 from ingest_svc.jobs.gauges import keep_gauges
 from ingest_svc.jobs.pipeline import Pipeline, PipelineOptions
+from ingest_svc.parsing.docling.artifacts import check_docling
+from ingest_svc.parsing.docling.options import DoclingOptions
 from ingest_svc.parsing.limits import ParseLimits
+from ingest_svc.parsing.ocr.options import OcrOptions
 from ingest_svc.parsing.worker import ParserPool
 from ingest_svc.registry.database import Database
 from ingest_svc.registry.migrate import upgrade
 from ingest_svc.service import IngestServicer, Parts
-from ingest_svc.settings import IngestSettings
+from ingest_svc.settings import DoclingSettings, IngestSettings, OcrSettings
 from ingest_svc.submission import Submission
 from ingest_svc.uploads.header import UploadLimits
 from ingest_svc.withdrawal import Withdrawal
@@ -68,6 +71,8 @@ async def compose(settings: IngestSettings) -> App:
             memory_bytes=settings.parsing.memory_bytes,
         ),
         workers=settings.parsing.processes,
+        ocr=_ocr_options(settings.parsing.ocr),
+        docling=_docling_options(settings.parsing.docling),
     )
     blobs = BlobStore(data_dir.blobs)
     events = JobEvents()
@@ -133,6 +138,20 @@ async def compose(settings: IngestSettings) -> App:
         closers=[close],
         long_lived=frozenset({f"/{_SERVICE}/WatchJob"}),
     )
+
+
+def _ocr_options(settings: OcrSettings) -> OcrOptions:
+    plain = settings.model_dump(exclude={"deepseek_api_key"})
+    return OcrOptions(**plain, deepseek_api_key=settings.deepseek_api_key.get_secret_value())
+
+
+def _docling_options(settings: DoclingSettings) -> DoclingOptions | None:
+    """Raises Unavailable naming every file that is missing."""
+    if not settings.enabled:
+        return None
+    options = DoclingOptions(**settings.model_dump(exclude={"enabled"}))
+    check_docling(options)
+    return options
 
 
 def main() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from radref.service.settings import DEFAULT_PORTS, ServiceSettings
 
@@ -21,6 +22,57 @@ DEFAULT_TOPICS = (
     "report-templates",
     "consult",
 )
+
+
+class OcrSettings(BaseModel):
+    """Reading scans and photographs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    engine: Literal["auto", "tesseract", "easyocr", "none"] = Field(
+        default="auto", description="auto = EasyOCR where package and weights are there, else tesseract"
+    )
+    languages: tuple[str, ...] = Field(
+        default=("rus", "eng"), min_length=1, description="as tesseract names them, e.g. rus, eng, deu"
+    )
+    easyocr_model_dir: str = Field(default="", description="folder of EasyOCR's weights; empty = none")
+    min_confidence: float = Field(
+        default=0.6, ge=0, le=1, description="pages below are named in a warning to the reviewer"
+    )
+    page_timeout_seconds: float = Field(default=90.0, gt=0, le=3600, description="one page, seconds")
+    deepseek_url: str = Field(
+        default="", description="OpenAI-compatible server of DeepSeek-OCR, with /v1; empty = off"
+    )
+    deepseek_model: str = Field(default="deepseek-ai/DeepSeek-OCR", description="name served there")
+    deepseek_api_key: SecretStr = Field(default=SecretStr(""), description="its key; empty = none")
+    deepseek_below: float = Field(
+        default=0.0, ge=0, le=1, description="pages read with less confidence are sent there; 0 = off"
+    )
+    deepseek_timeout_seconds: float = Field(
+        default=120.0, gt=0, le=3600, description="one page there, seconds"
+    )
+
+
+class DoclingSettings(BaseModel):
+    """Reading with Docling (the extra `docling`); parser processes then need 12 GiB of address space."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = Field(default=False, description="HTML, DOCX, PPTX, XLSX, CSV and PDF go to Docling")
+    artifacts_dir: Path | None = Field(
+        default=None,
+        description="folder of its layout and table models; empty = PDF stays with our own parser",
+    )
+    ocr: bool = Field(default=True, description="EasyOCR reads PDF pages without text layer")
+    easyocr_model_dir: Path | None = Field(default=None, description="folder of EasyOCR's weights")
+    languages: tuple[str, ...] = Field(
+        default=("rus", "eng"), min_length=1, description="languages of scans, e.g. rus, eng, deu"
+    )
+    timeout_seconds: float = Field(
+        default=280.0, gt=0, le=3600, description="one PDF, seconds; below the limit of the parser process"
+    )
+    device: Literal["cpu", "cuda"] = Field(default="cpu", description="where its models run")
+    threads: int = Field(default=2, ge=1, le=256, description="CPU threads of its models")
 
 
 class ParsingSettings(BaseModel):
@@ -42,6 +94,8 @@ class ParsingSettings(BaseModel):
     memory_bytes: int = Field(
         default=2048 * MEBIBYTE, ge=0, description="address space of a parser process, bytes; 0 = no limit"
     )
+    ocr: OcrSettings = Field(default=OcrSettings(), description="reading scans and photographs")
+    docling: DoclingSettings = Field(default=DoclingSettings(), description="reading with Docling")
 
 
 class ChunkingSettings(BaseModel):

@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
 # Debian packages that tests need. Installs what is missing where that is allowed, else says what is missing.
 set -euo pipefail
-packages=(fonts-dejavu-core)  # Cyrillic glyphs for the sample PDFs that tests build anew
+packages=(
+  fonts-dejavu-core                                        # Cyrillic glyphs for PDFs and images that tests make
+  tesseract-ocr tesseract-ocr-rus                          # OCR; English comes with it
+  libreoffice-writer libreoffice-calc libreoffice-impress  # RTF, DOC, ODT, PPT, XLS
+)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")

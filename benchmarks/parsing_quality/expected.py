@@ -8,13 +8,16 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.parsing_quality.markdown_text import MarkdownText, read_markdown
+from bs4 import BeautifulSoup
+
+from benchmarks.parsing_quality.markdown_text import MarkdownText, Words, read_article, read_markdown
 from benchmarks.parsing_quality.words import words
 
 _EXPECTED_FOLDERS = ("groundtruth", "expected")
 _EXPECTED_PREFIX = "expected_outputs__"
 _ACTUAL_SUFFIX = "-actual.csv"
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
+_LANDMARKS = ("navigation", "banner", "contentinfo", "search")
 _WEB_PAGES = frozenset({".html", ".htm", ".xhtml"})
 
 
@@ -74,8 +77,16 @@ def is_expectation(file: Path) -> bool:
 def _markdown(found: Path, file: Path) -> Expectation:
     text = found.read_text("utf-8-sig")
     whole = read_markdown(text)
-    body = read_markdown(text, body_only=True) if file.suffix.lower() in _WEB_PAGES else whole
+    is_page = file.suffix.lower() in _WEB_PAGES
+    body = read_article(text, _navigation(file.read_bytes())) if is_page else whole
     return Expectation(found.name, whole, body)
+
+
+def _navigation(page: bytes) -> list[Words]:
+    """Words of what the page itself marks as navigation, by the landmarks of HTML and ARIA."""
+    soup = BeautifulSoup(page, "lxml")
+    marked = [*soup.find_all(["nav", "footer"]), *soup.find_all(True, role=list(_LANDMARKS))]
+    return [words(tag.get_text(" ")) for tag in marked]
 
 
 def _csv(found: Path) -> Expectation:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from benchmarks.parsing_quality.words import words
+from benchmarks.parsing_quality.words import overlap, words
 
 Words = tuple[str, ...]
 Grid = tuple[tuple[str, ...], ...]
@@ -35,19 +35,33 @@ class MarkdownText:
     tables: tuple[Grid, ...]
 
 
-def read_markdown(text: str, *, body_only: bool = False) -> MarkdownText:
-    """Reads Markdown (CommonMark with pipe tables; inline HTML is taken off).
+def read_markdown(text: str) -> MarkdownText:
+    """Reads Markdown (CommonMark with pipe tables; inline HTML is taken off)."""
+    return _read(_top(text))
+
+
+def read_article(text: str, navigation: Sequence[Words]) -> MarkdownText:
+    """Reads the expected Markdown of a web page without the page around the article.
+
+    Left out: everything before the first level 1 heading; lists of which nine items in ten are nothing but
+    a link; lists and tables of which three words in four stand in one element of the page's navigation.
 
     Args:
         text: the Markdown.
-        body_only: leave out what an expected output of a web page holds of the page around the article:
-            everything before the first level 1 heading, and lists in which each item is one link.
+        navigation: normalised words of each element that the page marks as navigation.
     """
+    nodes = _top(text)
+    first = next((at for at, node in enumerate(nodes) if node.type == "heading" and node.tag == "h1"), 0)
+    kept = [node for node in nodes[first:] if not (_is_link_list(node) or _stands_in(node, navigation))]
+    return _read(kept)
+
+
+def _top(text: str) -> list[SyntaxTreeNode]:
     engine = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    nodes = SyntaxTreeNode(engine.parse(_COMMENT.sub("", text))).children
-    if body_only:
-        first = next((at for at, node in enumerate(nodes) if node.type == "heading" and node.tag == "h1"), 0)
-        nodes = [node for node in nodes[first:] if not _is_link_list(node)]
+    return SyntaxTreeNode(engine.parse(_COMMENT.sub("", text))).children
+
+
+def _read(nodes: Sequence[SyntaxTreeNode]) -> MarkdownText:
     found: list[str] = []
     headings: list[Words] = []
     tables: list[Grid] = []
@@ -99,7 +113,16 @@ def _is_link_list(node: SyntaxTreeNode) -> bool:
     if node.type not in {"bullet_list", "ordered_list"}:
         return False
     leaves = [inner for inner in _blocks(node) if inner.type == "inline"]
-    return bool(leaves) and all(_is_link(leaf) for leaf in leaves)
+    return bool(leaves) and sum(_is_link(leaf) for leaf in leaves) >= 0.9 * len(leaves)
+
+
+def _stands_in(node: SyntaxTreeNode, navigation: Sequence[Words]) -> bool:
+    if node.type not in {"bullet_list", "ordered_list", "table"}:
+        # A heading also stands in the page's table of contents.
+        return False
+    content = _read([node]).words
+    # Not all: an expected output may say what an icon stands for.
+    return any(overlap(content, shown) >= 0.75 * len(content) for shown in navigation) and bool(content)
 
 
 def _is_link(inline: SyntaxTreeNode) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import docx
+from docx.exceptions import PythonDocxError
 from docx.oxml.ns import qn
 from docx.oxml.parser import parse_xml
 from lxml import etree
@@ -15,19 +16,29 @@ from ingest_svc.document import Block, BlockKind
 from ingest_svc.parsing.blocks import paragraph, table
 from ingest_svc.parsing.docx_headings import DocxHeadings, DocxParagraph
 from ingest_svc.parsing.docx_numbering import Numbering
-from ingest_svc.parsing.docx_package import check_package
 from ingest_svc.parsing.docx_styles import Styles
-from ingest_svc.parsing.docx_tables import read_grid, single_cell
+from ingest_svc.parsing.docx_tables import frame_cells, read_grid
 from ingest_svc.parsing.docx_text import read_paragraph
+from ingest_svc.parsing.docx_wrapped import unwrapped
 from ingest_svc.parsing.draft import Draft
 from ingest_svc.parsing.heading_marks import heading_mark
 from ingest_svc.parsing.limits import ParseLimits
+from ingest_svc.parsing.ooxml_package import check_package, corrupt, with_main_type
 from radref.errors import InvalidInput
 
 _WRAPPERS = frozenset(
     {qn("w:sdt"), qn("w:sdtContent"), qn("w:ins"), qn("w:moveTo"), qn("w:customXml"), qn("w:smartTag")}
 )
+_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+_VARIANTS = (
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
+    "application/vnd.ms-word.document.macroEnabled.main+xml",
+    "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
+)
 _NOTES_TYPE = {"footnote": "/footnotes", "endnote": "/endnotes"}
+_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
+_VML_IMAGE = "{urn:schemas-microsoft-com:vml}imagedata"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 # Longer numbered items are paragraphs of an act, not entries of a list.
 _MAX_ITEM = 250
 
@@ -40,21 +51,28 @@ def parse_docx(data: bytes, limits: ParseLimits) -> Draft:
     """
     check_package(data, limits)
     try:
-        document = docx.Document(io.BytesIO(data))
+        document = docx.Document(io.BytesIO(with_main_type(data, _VARIANTS, _TYPE)))
         reader = _Reader(document)
         blocks = reader.blocks()
+        warnings = reader.warnings()
+        named = (document.core_properties.title or "").strip()
     except InvalidInput:
         raise
-    except (etree.XMLSyntaxError, KeyError, ValueError, AttributeError, RecursionError) as exc:
-        raise InvalidInput(
-            "The Word file is damaged: its parts do not fit together. Save it again from Word and resend it.",
-            reason="CORRUPT_FILE",
-        ) from exc
-    named = (document.core_properties.title or "").strip()
+    except (
+        etree.XMLSyntaxError,
+        PythonDocxError,
+        KeyError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        TypeError,
+        RecursionError,
+    ) as exc:
+        raise corrupt("the parts of the document do not fit together") from exc
     # "Приложение N 2" or "Глава 1" heads a part, not the document.
     headings = (block.text.lstrip("# ") for block in blocks if block.kind is BlockKind.HEADING)
     title = next((text for text in headings if heading_mark(text) is None), named)
-    return Draft(tuple(blocks), "python-docx", title=title)
+    return Draft(tuple(blocks), "python-docx", title=title, warnings=warnings)
 
 
 class _Reader:
@@ -74,7 +92,22 @@ class _Reader:
 
     def blocks(self) -> list[Block]:
         """All blocks of the body."""
-        return self._headings.resolved(_merged_lists(self._elements(self._body)))
+        return self._headings.resolved(unwrapped(list(_merged_lists(self._elements(self._body)))))
+
+    def warnings(self) -> tuple[str, ...]:
+        """What of the body was not read."""
+        pictures = sum(1 for _ in self._body.iter(_PICTURE)) + sum(
+            1 for shape in self._body.iter(_VML_IMAGE) if next(shape.iterancestors(_FALLBACK), None) is None
+        )
+        parts = sum(1 for _ in self._body.iter(qn("w:altChunk")))
+        return tuple(
+            message
+            for count, message in (
+                (pictures, f"{pictures} pictures were not read; text inside them is missing."),
+                (parts, f"{parts} embedded documents were not read."),
+            )
+            if count
+        )
 
     def _elements(self, node: Any) -> Iterator[Block | DocxParagraph]:
         for child in node.iterchildren():
@@ -97,9 +130,10 @@ class _Reader:
         yield from self._note_paragraphs(read.notes)
 
     def _table(self, element: Any) -> Iterator[Block | DocxParagraph]:
-        box = single_cell(element)
-        if box is not None:
-            yield from self._elements(box)
+        frame = frame_cells(element)
+        if frame:
+            for cell in frame:
+                yield from self._elements(cell)
             return
         grid = read_grid(element)
         if grid.title:

@@ -68,6 +68,10 @@ class Numbering:
         level = levels.get(depth, Level())
         current = counters[depth]
         counters[depth] = level.start if current is None else current + 1
+        for place in range(depth):
+            if counters[place] is None:
+                # A level that was skipped counts as begun: after "2.1.1" the next second level is "2.2".
+                counters[place] = levels.get(place, Level()).start
         counters[depth + 1 :] = [None] * (_LEVELS - depth - 1)
         if level.number_format == "bullet":
             return ListLabel("", depth, bullet=True)
@@ -78,7 +82,7 @@ class Numbering:
             place = int(match.group(1)) - 1
             of = levels.get(place, Level())
             value = counters[place]
-            return _format(
+            return format_number(
                 of.start if value is None else value, "decimal" if level.legal else of.number_format
             )
 
@@ -117,7 +121,8 @@ def _level(element: Any) -> Level:
     )
 
 
-def _format(number: int, number_format: str) -> str:
+def format_number(number: int, number_format: str) -> str:
+    """A list number in one of Word's formats (ST_NumberFormat); unknown ones are shown as decimals."""
     if number_format == "decimalZero":
         return f"{number:02d}"
     if number_format in {"lowerRoman", "upperRoman"}:

@@ -8,8 +8,16 @@ from typing import Any
 
 from docx.oxml.ns import qn
 
-_HEADING_NAME = re.compile(r"^(?:heading|заголовок|überschrift|titre)\s*([1-9])$", re.I)
-_TITLE_NAME = re.compile(r"^(?:title|название|заголовок|titel)$", re.I)
+# Word writes its built-in style names in English; LibreOffice, Google Docs and old .doc files
+# localise them. Most have an outline level as well; the names are for those that do not.
+_HEADING_WORDS = (
+    "heading|header|заголовок|überschrift|titre|título|titulo|titolo|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|"
+    "címsor|antraštė|virsraksts|pealkiri|επικεφαλίδα|başlık|naslov|titlu|загалоўка|загаловак|заглавие|標題|标题|見出し|제목"
+)
+_HEADING_NAME = re.compile(rf"^(?:{_HEADING_WORDS})\s*([1-9])$", re.I)
+_TITLE_NAME = re.compile(
+    r"^(?:title|heading|название|заголовок|titel|titre|título|titolo|tytuł|τίτλος)$", re.I
+)
 _OFF = frozenset({"0", "false", "off", "none"})
 
 

@@ -9,8 +9,11 @@ from docx.oxml.ns import qn
 
 from ingest_svc.parsing.docx_styles import on
 from ingest_svc.parsing.docx_text import read_paragraph
+from ingest_svc.parsing.table_headers import joined
 
 _MAX_SPAN = 200
+# A cell longer than this, code points, is running text and no table entry.
+_PROSE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,25 @@ def read_grid(table: Any) -> DocxGrid:
         headers, tall_header = max(0, headers - 1), 1
     headers = max(headers, tall_header)
     if 1 < headers < len(rows):
-        rows[:headers] = [_joined(rows[:headers])]
+        rows[:headers] = [joined(rows[:headers])]
     return DocxGrid(title, rows, notes)
 
 
-def single_cell(table: Any) -> Any | None:
-    """The only cell of a one-cell table (a box around text), or None."""
-    rows = list(_rows(table))
-    if len(rows) != 1:
-        return None
+def frame_cells(table: Any) -> list[Any]:
+    """The filled cells of a table that only frames or places text, empty when it is a real table.
+
+    Such are: one filled cell (a box around text), and one column whose cells hold running text.
+    """
+    rows = [[cell for cell in _cells(row) if _cell_text(cell, [])] for row in _rows(table)]
     # Consultant-type notes are a row of narrow empty cells around one with text.
-    cells = [cell for cell in _cells(rows[0]) if _cell_text(cell, [])]
-    return cells[0] if len(cells) == 1 else None
+    filled = [row for row in rows if row]
+    if len(rows) == 1 and len(filled) == 1 and len(filled[0]) == 1:
+        return filled[0]
+    cells = [cell for row in filled for cell in row]
+    if not cells or any(len(row) > 1 for row in filled):
+        return []
+    prose = sum(len(_cell_text(cell, [])) > _PROSE or _has_table(cell) for cell in cells)
+    return cells if 2 * prose >= len(cells) else []
 
 
 def _rows(table: Any) -> list[Any]:
@@ -109,25 +119,33 @@ def _has_wide_cell(table: Any, at: int) -> bool:
 
 
 def _cell_text(cell: Any, notes: list[tuple[str, str]]) -> str:
+    """The text of a cell on one line; rows of a table inside it are set off with semicolons."""
     texts: list[str] = []
-    for paragraph in cell.iter(qn("w:p")):
-        # Text boxes are read with the paragraph that anchors them.
-        if any(up.tag == qn("w:txbxContent") for up in paragraph.iterancestors()):
+    for child in _content(cell):
+        if child.tag == qn("w:tbl"):
+            rows = (
+                " ".join(text for inner in _cells(row) if (text := _cell_text(inner, notes)))
+                for row in _rows(child)
+            )
+            texts.append("; ".join(row for row in rows if row))
             continue
-        read = read_paragraph(paragraph)
+        read = read_paragraph(child)
         notes.extend(read.notes)
         texts.append(read.text)
         texts.extend(read_paragraph(inner).text for box in read.boxes for inner in box.iter(qn("w:p")))
     return " ".join(text for text in texts if text)
 
 
-def _joined(rows: list[list[str]]) -> list[str]:
-    width = max(len(row) for row in rows)
-    joined: list[str] = []
-    for column in range(width):
-        parts: list[str] = []
-        for row in rows:
-            if column < len(row) and row[column] and row[column] not in parts:
-                parts.append(row[column])
-        joined.append(" / ".join(parts))
-    return joined
+def _content(node: Any) -> list[Any]:
+    """Paragraphs and tables of a cell, also inside content controls."""
+    found: list[Any] = []
+    for child in node.iterchildren():
+        if child.tag in {qn("w:p"), qn("w:tbl")}:
+            found.append(child)
+        elif child.tag in {qn("w:sdt"), qn("w:sdtContent"), qn("w:ins"), qn("w:moveTo"), qn("w:customXml")}:
+            found.extend(_content(child))
+    return found
+
+
+def _has_table(cell: Any) -> bool:
+    return next(cell.iter(qn("w:tbl")), None) is not None

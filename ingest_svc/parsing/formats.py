@@ -2,70 +2,77 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
-from enum import StrEnum
 from pathlib import PurePosixPath
 
+from ingest_svc.parsing.containers import OLE_MAGIC, ZIP_MAGIC, ole_format, zip_format
+from ingest_svc.parsing.csv_dialect import looks_delimited
+from ingest_svc.parsing.file_format import FileFormat
 from radref.errors import InvalidInput
 
-
-class FileFormat(StrEnum):
-    """Formats that are told apart. The first five are read."""
-
-    MARKDOWN = "markdown"
-    TEXT = "text"
-    HTML = "html"
-    DOCX = "docx"
-    PDF = "pdf"
-    RTF = "rtf"
-    DOC = "doc"
-    PPT = "ppt"
-    PPTX = "pptx"
-    XLS = "xls"
-    XLSX = "xlsx"
-    ODT = "odt"
-    EPUB = "epub"
-    CSV = "csv"
-    JSON = "json"
-    XML = "xml"
-    ZIP = "zip"
-    ARCHIVE = "archive"
-    IMAGE = "image"
-    DICOM = "dicom"
-    ENCRYPTED_OFFICE = "encrypted office document"
-    OLE = "old office document"
-    BINARY = "binary data"
-
-
+# Read everywhere; those of libreoffice.TARGETS are read too where LibreOffice is installed.
 SUPPORTED = frozenset(
-    {FileFormat.MARKDOWN, FileFormat.TEXT, FileFormat.HTML, FileFormat.DOCX, FileFormat.PDF}
+    {
+        FileFormat.MARKDOWN,
+        FileFormat.TEXT,
+        FileFormat.HTML,
+        FileFormat.CSV,
+        FileFormat.PDF,
+        FileFormat.DOCX,
+        FileFormat.PPTX,
+        FileFormat.XLSX,
+    }
 )
+_WORD = frozenset({FileFormat.DOCX, FileFormat.ENCRYPTED_OFFICE})
+_SLIDES = frozenset({FileFormat.PPTX, FileFormat.ENCRYPTED_OFFICE})
+_WORKBOOK = frozenset({FileFormat.XLSX, FileFormat.ENCRYPTED_OFFICE})
+# Word writes and opens RTF under .doc without a word; law databases export their acts so.
+_OLD_WORD = frozenset({FileFormat.DOC, FileFormat.RTF, FileFormat.OLE, FileFormat.ENCRYPTED_OFFICE})
+_OLD_SLIDES = frozenset({FileFormat.PPT, FileFormat.OLE, FileFormat.ENCRYPTED_OFFICE})
+_OLD_WORKBOOK = frozenset({FileFormat.XLS, FileFormat.OLE, FileFormat.ENCRYPTED_OFFICE})
 
 # What the name promises. Extensions that are not here (.txt, none, unknown) promise nothing.
 _PROMISED: dict[str, frozenset[FileFormat]] = {
     "pdf": frozenset({FileFormat.PDF}),
-    "docx": frozenset({FileFormat.DOCX, FileFormat.ENCRYPTED_OFFICE}),
-    "docm": frozenset({FileFormat.DOCX, FileFormat.ENCRYPTED_OFFICE}),
+    "docx": _WORD,
+    "docm": _WORD,
+    "dotx": _WORD,
+    "dotm": _WORD,
     "html": frozenset({FileFormat.HTML}),
     "htm": frozenset({FileFormat.HTML}),
     "xhtml": frozenset({FileFormat.HTML}),
     "md": frozenset({FileFormat.MARKDOWN, FileFormat.TEXT}),
     "markdown": frozenset({FileFormat.MARKDOWN, FileFormat.TEXT}),
     "rtf": frozenset({FileFormat.RTF}),
-    "doc": frozenset({FileFormat.DOC, FileFormat.OLE, FileFormat.ENCRYPTED_OFFICE}),
-    "ppt": frozenset({FileFormat.PPT, FileFormat.OLE, FileFormat.ENCRYPTED_OFFICE}),
-    "pptx": frozenset({FileFormat.PPTX, FileFormat.ENCRYPTED_OFFICE}),
-    "xls": frozenset({FileFormat.XLS, FileFormat.OLE, FileFormat.ENCRYPTED_OFFICE}),
-    "xlsx": frozenset({FileFormat.XLSX, FileFormat.ENCRYPTED_OFFICE}),
-    "csv": frozenset({FileFormat.CSV, FileFormat.TEXT}),
+    "doc": _OLD_WORD,
+    "dot": _OLD_WORD,
+    "ppt": _OLD_SLIDES,
+    "pps": _OLD_SLIDES,
+    "pptx": _SLIDES,
+    "pptm": _SLIDES,
+    "ppsx": _SLIDES,
+    "ppsm": _SLIDES,
+    "potx": _SLIDES,
+    "xls": _OLD_WORKBOOK,
+    "xlsx": _WORKBOOK,
+    "xlsm": _WORKBOOK,
+    "xltx": _WORKBOOK,
+    "xlsb": frozenset({FileFormat.XLSB, FileFormat.ENCRYPTED_OFFICE}),
+    "odt": frozenset({FileFormat.ODT, FileFormat.ENCRYPTED_OFFICE}),
+    "ods": frozenset({FileFormat.ODS, FileFormat.ENCRYPTED_OFFICE}),
+    "odp": frozenset({FileFormat.ODP, FileFormat.ENCRYPTED_OFFICE}),
+    "epub": frozenset({FileFormat.EPUB}),
+    "csv": frozenset({FileFormat.CSV}),
+    "tsv": frozenset({FileFormat.CSV}),
     "png": frozenset({FileFormat.IMAGE}),
     "jpg": frozenset({FileFormat.IMAGE}),
     "jpeg": frozenset({FileFormat.IMAGE}),
     "tif": frozenset({FileFormat.IMAGE}),
     "tiff": frozenset({FileFormat.IMAGE}),
+    "webp": frozenset({FileFormat.IMAGE}),
+    "bmp": frozenset({FileFormat.IMAGE}),
+    "gif": frozenset({FileFormat.IMAGE}),
     "json": frozenset({FileFormat.JSON}),
     "dcm": frozenset({FileFormat.DICOM}),
 }
@@ -85,8 +92,6 @@ _MAGIC: tuple[tuple[bytes, FileFormat], ...] = (
     (b"BZh", FileFormat.ARCHIVE),
     (b"\xfd7zXZ\x00", FileFormat.ARCHIVE),
 )
-_OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 
 _HTML_START = re.compile(
     r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html[\s>])", re.I | re.S
@@ -131,10 +136,10 @@ def detect_binary(data: bytes) -> FileFormat | None:
     # Readers accept up to 1 KiB of rubbish before the header (ISO 32000-1, implementation note 13).
     if b"%PDF-" in data[:1024]:
         return FileFormat.PDF
-    if data.startswith(_ZIP_MAGIC):
-        return _zip_format(data)
-    if data.startswith(_OLE_MAGIC):
-        return _ole_format(data)
+    if data.startswith(ZIP_MAGIC):
+        return zip_format(data)
+    if data.startswith(OLE_MAGIC):
+        return ole_format(data)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return FileFormat.IMAGE
     if data[128:132] == b"DICM":
@@ -162,7 +167,7 @@ def detect_text(text: str, file_name: str) -> FileFormat:
         return FileFormat.HTML
     if _is_json(text):
         return FileFormat.JSON
-    if suffix == "csv" or (not markdown_name and _is_delimited(text)):
+    if suffix in {"csv", "tsv"} or (not markdown_name and looks_delimited(text)):
         return FileFormat.CSV
     if markdown_name or has_markdown(text):
         return FileFormat.MARKDOWN
@@ -186,55 +191,3 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _is_delimited(text: str) -> bool:
-    """Every line has the same number of separators, at least two, over at least four lines."""
-    lines = [line for line in text.splitlines()[:200] if line.strip()]
-    if len(lines) < 4:
-        return False
-    return any(
-        lines[0].count(mark) >= 2 and all(line.count(mark) == lines[0].count(mark) for line in lines)
-        for mark in (";", "\t", ",")
-    )
-
-
-def _zip_format(data: bytes) -> FileFormat:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = set(archive.namelist())
-            mimetype = archive.read("mimetype")[:80] if _small_part(archive, "mimetype") else b""
-    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, NotImplementedError) as exc:
-        raise InvalidInput(
-            "The file is damaged: its archive directory cannot be read. Save it again and resend it.",
-            reason="CORRUPT_FILE",
-        ) from exc
-    for part, found in (
-        ("word/document.xml", FileFormat.DOCX),
-        ("ppt/presentation.xml", FileFormat.PPTX),
-        ("xl/workbook.xml", FileFormat.XLSX),
-    ):
-        if part in names:
-            return found
-    if b"opendocument" in mimetype:
-        return FileFormat.ODT
-    if b"epub" in mimetype:
-        return FileFormat.EPUB
-    return FileFormat.ZIP
-
-
-def _small_part(archive: zipfile.ZipFile, name: str) -> bool:
-    return name in archive.namelist() and archive.getinfo(name).file_size <= 256
-
-
-def _ole_format(data: bytes) -> FileFormat:
-    """The directory of a compound file names its streams in UTF-16."""
-    for stream, found in (
-        ("EncryptedPackage", FileFormat.ENCRYPTED_OFFICE),
-        ("WordDocument", FileFormat.DOC),
-        ("Workbook", FileFormat.XLS),
-        ("PowerPoint Document", FileFormat.PPT),
-    ):
-        if stream.encode("utf-16-le") in data:
-            return found
-    return FileFormat.OLE

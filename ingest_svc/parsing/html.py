@@ -15,6 +15,8 @@ from radref.errors import InvalidInput
 
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_\-]{2,40})", re.I)
 _XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_\-]{2,40})[\"']", re.I)
+# Labels of icons and closed menus are shorter; from a few sentences on a reviewer should know.
+_MIN_HIDDEN = 200
 
 
 def declared_encoding(data: bytes) -> str:
@@ -32,14 +34,16 @@ def parse_html(text: str) -> Draft:
     try:
         soup = BeautifulSoup(text, "lxml")
         title = one_line(soup.title.get_text()) if soup.title else ""
-        drop_noise(soup)
+        hidden = drop_noise(soup)
         blocks = HtmlWalk().blocks(soup.body or soup)
     except RecursionError as exc:
         raise InvalidInput(
             "The HTML is damaged: its elements are nested too deeply.", reason="CORRUPT_FILE"
         ) from exc
     first = next((block for block in blocks if block.kind is BlockKind.HEADING and block.level == 1), None)
-    return Draft(tuple(blocks), "beautifulsoup", title=title or (first.text[2:] if first else ""))
+    warnings = (f"Hidden text of {hidden} characters was left out.",) if hidden >= _MIN_HIDDEN else ()
+    title = title or (first.text[2:] if first else "")
+    return Draft(tuple(blocks), "beautifulsoup", title=title, warnings=warnings)
 
 
 def fragment_blocks(text: str) -> list[Block]:

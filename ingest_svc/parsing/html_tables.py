@@ -10,6 +10,7 @@ from bs4 import Tag
 # The HTML standard caps colspan at 1000; a page that says more is broken or hostile.
 _MAX_SPAN = 1000
 _MAX_CELLS = 500_000
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class HtmlGrid:
     """A table with its spans expanded: a spanned cell repeats its text.
 
     Attributes:
-        title: text of a first row that spans the whole table; it is a caption in all but name.
+        title: text of a first row that spans the whole table above the header; a caption in all but name.
         rows: rows of cells, the header rows already joined into the first.
     """
 
@@ -25,26 +26,41 @@ class HtmlGrid:
     rows: list[list[str]]
 
 
+def is_layout(node: Tag) -> bool:
+    """A table that only places things on the page.
+
+    Header cells or a caption of its own prove data. Else one cell in all, headings inside cells, or tables
+    inside that hold most of the text prove layout.
+    """
+    if node.get("role") in {"presentation", "none"}:
+        return True
+    cells = _own(node, ["td", "th"])
+    if len(cells) <= 1:
+        return True
+    if _own(node, ["th"]) or _own(node, ["caption"]):
+        return False
+    if node.find(list(_HEADINGS)) is not None:
+        return True
+    inner = [table for table in node.find_all("table") if table.find_parent("table") is node]
+    held = sum(len(table.get_text(strip=True)) for table in inner)
+    return bool(inner) and 2 * held > len(node.get_text(strip=True))
+
+
 def read_grid(table: Tag, cell_text: Callable[[Tag], str]) -> HtmlGrid:
     """The grid of a table; nested tables are part of their cell."""
-    rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
+    rows = _rows(table)
     grid: list[list[str | None]] = []
     headers = 0
-    for at, row in enumerate(rows):
+    for at, (row, left) in enumerate(rows):
         cells = row.find_all(["td", "th"], recursive=False)
-        _place(grid, at, cells, len(rows), cell_text)
-        in_head = row.find_parent("thead") is not None
-        if headers == at and cells and (in_head or all(cell.name == "th" for cell in cells)):
+        _place(grid, at, cells, left, cell_text)
+        if headers == at and _is_header(row, cells):
             headers = at + 1
     width = max((len(line) for line in grid), default=0)
     filled = [[cell or "" for cell in line] + [""] * (width - len(line)) for line in grid]
     title = ""
-    if (
-        len(filled) > 1
-        and width > 1
-        and filled[0][0]
-        and len(rows[0].find_all(["td", "th"], recursive=False)) == 1
-    ):
+    if len(filled) > 1 and width > 1 and filled[0][0] and len(_cells(rows[0][0])) == 1 and headers != 1:
+        # Alone in its row above a header: a caption. As the only header it stays one.
         title = filled.pop(0)[0]
         headers = max(0, headers - 1)
     if 1 < headers < len(filled):
@@ -52,8 +68,45 @@ def read_grid(table: Tag, cell_text: Callable[[Tag], str]) -> HtmlGrid:
     return HtmlGrid(title, filled)
 
 
+def _rows(table: Tag) -> list[tuple[Tag, int]]:
+    """Rows as a browser shows them (head, bodies, foot), each with the rows left in its section."""
+    sections: dict[int, list[Tag]] = {}
+    order: list[tuple[int, int]] = []
+    for row in table.find_all("tr"):
+        if row.find_parent("table") is not table:
+            continue
+        section = row.find_parent(["thead", "tbody", "tfoot", "table"]) or table
+        if id(section) not in sections:
+            sections[id(section)] = []
+            order.append(({"thead": 0, "tfoot": 2}.get(section.name, 1), id(section)))
+        sections[id(section)].append(row)
+    found: list[tuple[Tag, int]] = []
+    for _, key in sorted(order, key=lambda item: item[0]):
+        rows = sections[key]
+        found.extend((row, len(rows) - at) for at, row in enumerate(rows))
+    return found
+
+
+def _own(table: Tag, names: list[str]) -> list[Tag]:
+    return [tag for tag in table.find_all(names) if tag.find_parent("table") is table]
+
+
+def _cells(row: Tag) -> list[Tag]:
+    return list(row.find_all(["td", "th"], recursive=False))
+
+
+def _is_header(row: Tag, cells: list[Tag]) -> bool:
+    if not cells:
+        return False
+    if row.parent is not None and row.parent.name == "thead":
+        return True
+    # The empty corner above row headers is often a td.
+    marked = [cell for cell in cells if cell.name == "th"]
+    return bool(marked) and all(cell.name == "th" or not cell.get_text(strip=True) for cell in cells)
+
+
 def _place(
-    grid: list[list[str | None]], at: int, cells: list[Tag], height: int, cell_text: Callable[[Tag], str]
+    grid: list[list[str | None]], at: int, cells: list[Tag], left: int, cell_text: Callable[[Tag], str]
 ) -> None:
     while len(grid) <= at:
         grid.append([])
@@ -61,27 +114,27 @@ def _place(
     for cell in cells:
         while column < len(grid[at]) and grid[at][column] is not None:
             column += 1
-        wide = _span(cell, "colspan")
-        # rowspan="0" means "to the end of the section".
-        tall = min(_span(cell, "rowspan") or height, height - at)
-        if wide * tall * 1 + sum(len(line) for line in grid) > _MAX_CELLS:
+        wide = max(1, _span(cell, "colspan"))
+        # rowspan="0" means "to the end of the section"; no span leaves its section.
+        tall = max(1, min(_span(cell, "rowspan") or left, left))
+        if wide * tall + sum(len(line) for line in grid) > _MAX_CELLS:
             wide, tall = 1, 1
         text = cell_text(cell)
-        for below in range(at, at + max(1, tall)):
+        for below in range(at, at + tall):
             while len(grid) <= below:
                 grid.append([])
             line = grid[below]
-            line.extend([None] * (column + max(1, wide) - len(line)))
-            for place in range(column, column + max(1, wide)):
+            line.extend([None] * (column + wide - len(line)))
+            for place in range(column, column + wide):
                 if line[place] is None:
                     line[place] = text
-        column += max(1, wide)
+        column += wide
 
 
 def _span(cell: Tag, name: str) -> int:
     value = cell.get(name, "1")
-    digits = value if isinstance(value, str) else "1"
-    return min(_MAX_SPAN, int(digits)) if digits.isdigit() and len(digits) < 8 else 1
+    digits = value.strip() if isinstance(value, str) else "1"
+    return min(_MAX_SPAN, int(digits)) if digits.isdecimal() and len(digits) < 8 else 1
 
 
 def _joined_header(rows: list[list[str]]) -> list[str]:

@@ -16,6 +16,8 @@ _SMALL_WORDS = frozenset(
     "that be".split()
 )
 _QUESTION_LENGTH = 200
+_UNDERLINE = re.compile(r"^([=\-~^*#])\1{2,}$")
+_MAX_UNDERLINED = 120
 _PLAIN = HeadingMark(UNNUMBERED, 0, "", strong=False)
 
 
@@ -54,6 +56,9 @@ class LineHeadings:
         line = lines[index]
         if bullet_text(line) is not None or line.startswith("|"):
             return None
+        if underline := _underline(lines, index):
+            level = 0 if inside else self._levels.level(HeadingMark(underline, 0, line, strong=True))
+            return FoundHeading(line, level, index + 2)
         text, end = self._whole(lines, index)
         mark = heading_mark(text)
         known = title_key(text) in self._titles and text[-1] not in ";,:"
@@ -157,6 +162,22 @@ class LineHeadings:
             return False
         prose_below = len(after) >= 0.6 * self._width and after[:1].isupper() and bullet_text(after) is None
         return prose_below
+
+
+def _underline(lines: Sequence[str], index: int) -> str:
+    """The sign that underlines a line standing alone above text ("====", "----"), "" for none.
+
+    The rule is about as long as the title; one over a whole page or below figures is none.
+    """
+    line = lines[index]
+    if (index and lines[index - 1] not in _GAPS) or index + 2 >= len(lines):
+        return ""
+    match = _UNDERLINE.match(lines[index + 1])
+    if match is None or len(line) > _MAX_UNDERLINED or not re.search(r"[^\W\d_]{2}", line):
+        return ""
+    if is_terminated(line) and not line.endswith("?"):
+        return ""
+    return match.group(1) if abs(len(match.group()) - len(line)) <= max(2, 0.2 * len(line)) else ""
 
 
 def _is_title_case(text: str) -> bool:

@@ -1,272 +1,137 @@
-"""Lines of a PDF to headings, paragraphs, lists."""
+"""Lines, tables and figures of a PDF to blocks."""
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from ingest_svc.cleaning.contents import find_regions, title_key
-from ingest_svc.cleaning.hyphens import join_lines
+from ingest_svc.cleaning.hyphens import SOFT_HYPHEN, vocabulary
 from ingest_svc.document import Block, BlockKind
-from ingest_svc.parsing.blocks import heading, paragraph
-from ingest_svc.parsing.flow import bullet_text, is_item, is_lone_bullet, is_terminated
-from ingest_svc.parsing.heading_marks import HeadingMark, heading_mark
-from ingest_svc.parsing.pdf_lines import PdfLine
+from ingest_svc.parsing.blocks import heading, paragraph, table
+from ingest_svc.parsing.flow import bullet_text
+from ingest_svc.parsing.pdf_groups import Group, begins_item, group_lines
+from ingest_svc.parsing.pdf_headings import HeadingLevels, heading_key, ranks
+from ingest_svc.parsing.pdf_model import Element, PdfFigure, PdfLine, PdfOcr, PdfTable
+from ingest_svc.parsing.pdf_typography import typography
 
-# Steps smaller than this are rounding, not another heading size.
-_SIZE_STEP = 1.05
-_MAX_HEADING_LINES = 4
-_MAX_HEADING = 300
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedTable:
-    """A table block and where it stands on its page."""
-
-    block: Block
-    page: int
-    top: float
+_NUMBERED = re.compile(r"^(\d{1,2})[.)]\s+\S")
+# Numbered paragraphs longer than this are no list items, code points.
+_MAX_ITEM = 600
+# Items that begin this far to the right of others, in points, are below them.
+_INDENT = 7.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """Typography of the running text."""
-
-    size: float
-    width: float
-    leading: float
-
-
-def pdf_blocks(lines: Sequence[PdfLine], tables: Sequence[PlacedTable], words: frozenset[str]) -> list[Block]:
-    """Blocks in reading order; `lines` are in reading order, page by page."""
-    if not lines:
-        return [table.block for table in tables]
-    body = _body(lines)
-    regions = find_regions([line.text for line in lines])
-    contents = {at for region in regions for at in range(region.start, region.end)}
-    titles = frozenset().union(*(region.titles for region in regions))
-    groups = _groups(lines, contents, body, titles)
-    levels = _Levels(_ranks([group for group in groups if group.is_heading]))
-    pending = sorted(tables, key=lambda table: (table.page, table.top))
-    blocks: list[Block] = []
-    for group in groups:
-        first = group.lines[0]
-        while pending and (pending[0].page, pending[0].top) < (first.page, first.top):
-            blocks.append(pending.pop(0).block)
-        blocks.extend(_made(group, levels, words))
-    blocks.extend(table.block for table in pending)
-    return _with_lists(blocks)
+def pdf_blocks(elements: Sequence[Element]) -> list[Block]:
+    """Blocks in reading order."""
+    lines = [element for element in elements if isinstance(element, PdfLine)]
+    waiting = _waiting(elements)
+    blocks: list[tuple[Block, float]] = []
+    if lines:
+        words = vocabulary_of(lines)
+        groups = group_lines(lines, typography(lines))
+        keys = {
+            group.start: heading_key(group.lines[0].size, group.lines[0].bold, group.text(frozenset()))
+            for group in groups
+            if group.is_heading
+        }
+        levels = HeadingLevels(ranks([keys[group.start] for group in groups if group.is_heading]))
+        for group in groups:
+            while waiting and waiting[0][0] <= group.start:
+                blocks.extend((block, 0.0) for block in _placed(waiting.pop(0)[1]))
+            level = levels.level(keys[group.start]) if group.is_heading else 0
+            blocks.append((_made(group, level, words), group.lines[0].x0))
+    blocks.extend((block, 0.0) for _, element in waiting for block in _placed(element))
+    return _with_lists([(block, x) for block, x in blocks if block.text.strip()])
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Lines of one heading, paragraph or table of contents."""
-
-    lines: tuple[PdfLine, ...]
-    is_heading: bool = False
-    is_contents: bool = False
-
-    @property
-    def pages(self) -> tuple[int, int]:
-        return self.lines[0].page, self.lines[-1].page
-
-
-def _body(lines: Sequence[PdfLine]) -> _Body:
-    sizes: Counter[float] = Counter()
+def vocabulary_of(lines: Sequence[PdfLine]) -> frozenset[str]:
+    """Words that stand whole in the lines; the two halves of one that a line end cut are none."""
+    whole: list[str] = []
+    cut = False
     for line in lines:
-        sizes[line.size] += len(line.text)
-    size = sizes.most_common(1)[0][0]
-    widths = sorted(line.x1 - line.x0 for line in lines if line.size == size)
-    steps = sorted(
-        after.top - before.top
-        for before, after in itertools.pairwise(lines)
-        if before.page == after.page
-        and before.column == after.column
-        and 0 < after.top - before.top < 4 * size
-    )
-    leading = steps[len(steps) // 3] if steps else 1.2 * size
-    return _Body(size, widths[int(0.9 * (len(widths) - 1))], leading)
+        whole.append(line.text.partition(" ")[2] if cut else line.text)
+        cut = line.text[-1:] in "-\u2010" + SOFT_HYPHEN
+    return vocabulary(whole)
 
 
-def _groups(
-    lines: Sequence[PdfLine], contents: set[int], body: _Body, titles: frozenset[str]
-) -> list[_Group]:
-    groups: list[_Group] = []
-    current: list[PdfLine] = []
-    current_heading = False
-
-    def close() -> None:
-        if current:
-            groups.append(_Group(tuple(current), is_heading=current_heading))
-            current.clear()
-
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        if at in contents:
-            close()
-            end = at
-            while end in contents:
-                end += 1
-            groups.append(_Group(tuple(lines[at:end]), is_contents=True))
-            at = end
-            continue
-        at += 1
-        if is_lone_bullet(line.text):
-            close()
-            continue
-        is_heading = _is_heading(line, lines, at - 1, body, titles)
-        if current and is_heading == current_heading and _goes_on(current, line, body, is_heading):
-            current.append(line)
-            continue
-        close()
-        current_heading = is_heading
-        current.append(line)
-    close()
-    return groups
+def _waiting(elements: Sequence[Element]) -> list[tuple[int, PdfTable | PdfFigure | PdfOcr]]:
+    """What is no line, each with the number of lines before it."""
+    found: list[tuple[int, PdfTable | PdfFigure | PdfOcr]] = []
+    count = 0
+    for element in elements:
+        if isinstance(element, PdfLine):
+            count += 1
+        else:
+            found.append((count, element))
+    return found
 
 
-def _is_heading(
-    line: PdfLine, lines: Sequence[PdfLine], at: int, body: _Body, titles: frozenset[str]
-) -> bool:
-    text = line.text
-    if line.cells >= 3:
-        return False
-    if not any(char.isalpha() for char in text) or len(text) > 200 or text[-1] in ";,":
-        return False
-    if line.size >= body.size * _SIZE_STEP and not (is_terminated(text) and len(text) > 80):
-        # Larger text is a heading unless the page is set larger as a whole.
-        return line.size >= body.size * 1.15 or line.bold or heading_mark(text) is not None
-    if line.size < body.size / _SIZE_STEP:
-        return False
-    if line.bold:
-        return _alone(line, lines, at, body)
-    mark = heading_mark(text)
-    if mark is not None and mark.strong and len(mark.title) <= 120:
-        known = title_key(text) in titles
-        before = lines[at - 1] if at else None
-        gap = before is None or before.page != line.page or line.top - before.top > 1.4 * body.leading
-        return known or (
-            gap and line.x1 - line.x0 < 0.9 * body.width and not mark.style.startswith("decimal")
-        )
-    return False
+def _placed(element: PdfTable | PdfFigure | PdfOcr) -> list[Block]:
+    if isinstance(element, PdfOcr):
+        return list(element.blocks)
+    if isinstance(element, PdfFigure):
+        return [paragraph(element.text, (element.page, element.page))]
+    made = table(element.rows, (element.page, max(element.page, element.last_page)))
+    title = [paragraph(element.title, (element.page, element.page))] if element.title else []
+    return title + ([made] if made is not None else [])
 
 
-def _alone(line: PdfLine, lines: Sequence[PdfLine], at: int, body: _Body) -> bool:
-    """A bold line of body size heads a section when it does not run on into the lines around it."""
-    after = lines[at + 1] if at + 1 < len(lines) else None
-    before = lines[at - 1] if at else None
-    if is_item(line.text) and heading_mark(line.text) is None and not line.text.isupper():
-        return False
-    runs_on = (
-        after is not None and not after.bold and after.text[:1].islower() and not is_terminated(line.text)
-    )
-    runs_in = (
-        before is not None
-        and not before.bold
-        and before.page == line.page
-        and before.column == line.column
-        and not is_terminated(before.text)
-        and line.top - before.top <= 1.2 * body.leading
-        and before.x1 - before.x0 > 0.8 * body.width
-    )
-    return not runs_on and not runs_in
-
-
-def _goes_on(current: Sequence[PdfLine], line: PdfLine, body: _Body, is_heading: bool) -> bool:
-    last = current[-1]
-    if is_heading:
-        same = abs(line.size - last.size) < 0.6 and line.bold == last.bold and line.page == last.page
-        near = 0 <= line.top - last.top <= 1.5 * max(line.size * 1.2, body.leading * line.size / body.size)
-        fresh = heading_mark(line.text) is not None or line.column != last.column
-        total = sum(len(part.text) for part in current) + len(line.text)
-        return same and near and not fresh and len(current) < _MAX_HEADING_LINES and total <= _MAX_HEADING
-    if is_item(line.text) or abs(line.size - last.size) > 1.0 or max(line.cells, last.cells) >= 3:
-        return False
-    unfinished = not is_terminated(last.text)
-    if line.page != last.page or line.column != last.column:
-        # Over a page or column break only the middle of a sentence goes on.
-        return (
-            unfinished and (line.text[:1].islower() or last.text.endswith("-")) and line.page - last.page <= 1
-        )
-    if line.top - last.top > 1.45 * body.leading or line.top < last.top - body.size:
-        return False
-    # A line that stopped short of the margin ended its paragraph.
-    right = max(body.width + min(part.x0 for part in current), max(part.x1 for part in current))
-    first_word = len(line.text.split()[0]) * 0.5 * line.size
-    if last.x1 + first_word < right - 0.12 * body.width and not line.text[:1].islower():
-        return False
-    indented = line.x0 - min(part.x0 for part in current[-2:]) > 1.2 * body.size
-    return not (indented and is_terminated(last.text))
-
-
-def _ranks(headings: Sequence[_Group]) -> dict[tuple[float, bool, str], int]:
-    """Rank of each heading typography: larger before smaller, bold before light, then numbering styles.
-
-    Numbering styles of one typography follow in the order in which they first appear.
-    """
-    order: dict[str, int] = {}
-    keys: set[tuple[float, bool, str]] = set()
-    for group in headings:
-        key = _key(group)
-        order.setdefault(key[2], len(order))
-        keys.add(key)
-    ranked = sorted(keys, key=lambda key: (-key[0], not key[1], order[key[2]]))
-    return {key: place for place, key in enumerate(ranked)}
-
-
-class _Levels:
-    """Levels without holes: a heading is a child of the last one of higher rank."""
-
-    def __init__(self, ranks: dict[tuple[float, bool, str], int]) -> None:
-        self._ranks = ranks
-        self._open: list[int] = []
-
-    def level(self, group: _Group) -> int:
-        rank = self._ranks[_key(group)]
-        while self._open and self._open[-1] >= rank:
-            self._open.pop()
-        self._open.append(rank)
-        return min(6, len(self._open))
-
-
-def _key(group: _Group) -> tuple[float, bool, str]:
-    first = group.lines[0]
-    mark: HeadingMark | None = heading_mark(_joined(group, frozenset()))
-    return round(first.size), first.bold, mark.style if mark else ""
-
-
-def _joined(group: _Group, words: frozenset[str]) -> str:
-    text = ""
-    for line in group.lines:
-        text = join_lines(text, line.text, words)
-    return text
-
-
-def _made(group: _Group, levels: _Levels, words: frozenset[str]) -> list[Block]:
+def _made(group: Group, level: int, words: frozenset[str]) -> Block:
     if group.is_contents:
-        return [Block(BlockKind.PARAGRAPH, "\n".join(line.text for line in group.lines), 0, group.pages)]
-    text = _joined(group, words)
+        return Block(BlockKind.PARAGRAPH, "\n".join(line.text for line in group.lines), 0, group.pages)
+    text = group.text(words)
     if group.is_heading:
-        return [heading(text, levels.level(group), group.pages)]
+        return heading(text, level, group.pages)
     bullet = bullet_text(text)
     if bullet is not None:
-        return [Block(BlockKind.LIST, f"- {paragraph(bullet).text}", 0, group.pages)]
-    return [paragraph(text, group.pages)]
+        return Block(BlockKind.LIST, f"- {paragraph(bullet).text}", 0, group.pages)
+    if begins_item(text) and not text[0].isalnum() and text[0] not in "(":
+        return Block(BlockKind.LIST, f"- {paragraph(text).text}", 0, group.pages)
+    return paragraph(text, group.pages)
 
 
-def _with_lists(blocks: Sequence[Block]) -> list[Block]:
-    """Neighbouring bullets become one list."""
+def _with_lists(blocks: Sequence[tuple[Block, float]]) -> list[Block]:
+    """Neighbouring bullets become one list with its indentation; so do short paragraphs numbered in a row."""
     result: list[Block] = []
-    for block in blocks:
+    margins: list[float] = []
+    for at, (block, x) in enumerate(blocks):
         last = result[-1] if result else None
-        if block.kind is BlockKind.LIST and last is not None and last.kind is BlockKind.LIST:
-            assert last.pages is not None
-            assert block.pages is not None
-            pages = (last.pages[0], block.pages[1])
-            result[-1] = Block(BlockKind.LIST, f"{last.text}\n{block.text}", 0, pages)
-        elif block.text.strip():
-            result.append(block)
+        if block.kind is BlockKind.LIST and last is not None and last.kind is BlockKind.LIST and margins:
+            while len(margins) > 1 and x < margins[-1] - _INDENT:
+                margins.pop()
+            if x > margins[-1] + _INDENT:
+                margins.append(x)
+            result[-1] = _appended(last, block, "  " * (len(margins) - 1))
+            continue
+        margins = [x] if block.kind is BlockKind.LIST else []
+        number = _number(block)
+        if number is not None:
+            previous = _last_number(last)
+            following = _number(blocks[at + 1][0]) if at + 1 < len(blocks) else None
+            if last is not None and last.kind is BlockKind.LIST and previous == number - 1:
+                result[-1] = _appended(last, block, "")
+                continue
+            if following == number + 1:
+                block = Block(BlockKind.LIST, block.text, 0, block.pages)
+        result.append(block)
     return result
+
+
+def _appended(last: Block, block: Block, indent: str) -> Block:
+    assert last.pages is not None
+    assert block.pages is not None
+    pages = (min(last.pages[0], block.pages[0]), max(last.pages[1], block.pages[1]))
+    return Block(BlockKind.LIST, f"{last.text}\n{indent}{block.text}", 0, pages)
+
+
+def _number(block: Block) -> int | None:
+    """The number of a short numbered paragraph."""
+    if block.kind is not BlockKind.PARAGRAPH or len(block.text) > _MAX_ITEM or "\n" in block.text:
+        return None
+    match = _NUMBERED.match(block.text)
+    return int(match.group(1)) if match else None
+
+
+def _last_number(block: Block | None) -> int | None:
+    match = _NUMBERED.match(block.text.rsplit("\n", 1)[-1]) if block is not None else None
+    return int(match.group(1)) if match else None

@@ -1,106 +1,116 @@
-"""Characters of a PDF page to lines in reading order, columns included."""
+"""Words of a PDF page to lines, tables and figures in reading order."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from pdfplumber.utils.text import extract_words
+from ingest_svc.cleaning.hyphens import SOFT_HYPHEN
+from ingest_svc.cleaning.spaces import tidy
+from ingest_svc.parsing.pdf_aligned import aligned_tables
+from ingest_svc.parsing.pdf_figures import figures
+from ingest_svc.parsing.pdf_grid import Grid
+from ingest_svc.parsing.pdf_line_text import line_text, main_size
+from ingest_svc.parsing.pdf_model import Element, PdfLine, PdfPage, Word, outside_all
+from ingest_svc.parsing.pdf_regions import Piece, reading_order, rows_of
+from ingest_svc.parsing.pdf_ruled import ruled_tables
 
-from ingest_svc.parsing.pdf_columns import cluster_rows, reading_order
-from ingest_svc.parsing.scripts import superscript
-
-_BOLD_NAMES = ("bold", "black", "heavy", "semibold", "demi")
-# Share of the font size by which a raised character is smaller and higher than its neighbours.
-_RAISED_SIZE = 0.85
-# A gap inside a line that is wider than this many font sizes parts two cells of an unruled table.
+# A gap inside a line that is wider than this many font sizes parts two cells.
 _CELL_GAP = 1.6
 
 
-@dataclass(frozen=True, slots=True)
-class PdfLine:
-    """One line of one column; coordinates in points from the page's top left.
-
-    Attributes:
-        size: most common font size, points.
-        bold: most characters are bold.
-        column: ordinal of the column region on the page; lines of other columns do not adjoin.
-        cells: pieces with wide gaps between them; three or more are a row of an unruled table.
-    """
-
-    text: str
-    x0: float
-    x1: float
-    top: float
-    bottom: float
-    size: float
-    bold: bool
-    page: int
-    column: int = 0
-    cells: int = 1
-
-
-def page_lines(
-    chars: list[dict[str, Any]], boxes: Sequence[tuple[float, float, float, float]], number: int
-) -> list[PdfLine]:
-    """Lines of a page in reading order.
-
-    Args:
-        chars: characters of the page.
-        boxes: areas (x0, top, x1, bottom) whose words are left out: tables that are read apart.
-        number: page number from 1.
-    """
-    words = extract_words(chars, x_tolerance_ratio=0.15, y_tolerance=2, extra_attrs=["size", "fontname"])
-    kept = [word for word in words if word["upright"] and not _inside(word, boxes)]
-    groups = reading_order(cluster_rows(kept))
-    return [_line(row, number, column) for column, group in enumerate(groups) for row in group]
+def page_elements(page: PdfPage, grids: Sequence[Grid], vocabulary: frozenset[str]) -> list[Element]:
+    """Lines, tables and figures of a page in reading order."""
+    ruled = ruled_tables(grids, page.words, page.number, vocabulary)
+    boxes = [table.box for table in ruled]
+    free = outside_all(page.words, boxes)
+    # Rows of shaded bars are the rows of a table without columns drawn.
+    bars = [grid.box for grid in grids if len(grid.columns) == 1 and grid.rows >= 2]
+    drawn = figures(page, [word for word in free if not word.turned], [*boxes, *bars])
+    free = outside_all(free, [figure.box for figure in drawn])
+    upright = [word for word in free if not word.turned]
+    elements: list[Element] = []
+    for column, region in enumerate(reading_order(upright, [*ruled, *drawn])):
+        elements.extend(_region(region, page, column, vocabulary))
+    # Turned text that is in no table and no figure stands for itself.
+    turned = [word for word in free if word.turned]
+    elements.extend(
+        PdfLine(
+            tidy(word.text),
+            word.x0,
+            word.x1,
+            word.top,
+            word.bottom,
+            word.size,
+            word.bold,
+            page.number,
+            1000 + at,
+            font=word.font,
+        )
+        for at, word in enumerate(turned)
+        if tidy(word.text)
+    )
+    return elements
 
 
-def _inside(word: dict[str, Any], boxes: Sequence[tuple[float, float, float, float]]) -> bool:
-    x = (word["x0"] + word["x1"]) / 2
-    y = (word["top"] + word["bottom"]) / 2
-    return any(x0 <= x <= x1 and top <= y <= bottom for x0, top, x1, bottom in boxes)
+def _region(region: Sequence[Piece], page: PdfPage, column: int, vocabulary: frozenset[str]) -> list[Element]:
+    rows = _piece_rows(region)
+    tables = aligned_tables(rows, page.rules, page.number, vocabulary)
+    elements: list[Element] = []
+    at = 0
+    while at < len(rows):
+        if tables and tables[0].start == at:
+            elements.append(tables[0].table)
+            at = tables.pop(0).end
+            continue
+        row = rows[at]
+        at += 1
+        if row[0].placed is not None:
+            elements.append(row[0].placed)
+            continue
+        line = _line([word for piece in row for word in piece.words], page.number, column)
+        if line.text:
+            elements.append(line)
+    return elements
 
 
-def _line(words: Sequence[dict[str, Any]], page: int, column: int) -> PdfLine:
-    sizes: Counter[float] = Counter()
-    bold = 0
-    total = 0
+def _piece_rows(region: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces of one region by rows, top down; tables and figures stand alone."""
+    by_word = {id(word): piece for piece in region for word in piece.words}
+    rows: list[list[Piece]] = []
+    for row in rows_of([word for piece in region for word in piece.words]):
+        pieces: list[Piece] = []
+        for word in row:
+            piece = by_word[id(word)]
+            if piece not in pieces:
+                pieces.append(piece)
+        rows.append(pieces)
+    rows.extend([piece] for piece in region if piece.placed is not None)
+    return sorted(rows, key=lambda row: sum(piece.middle for piece in row) / len(row))
+
+
+def _line(words: Sequence[Word], page: int, column: int) -> PdfLine:
+    size = main_size(words)
+    fonts: Counter[str] = Counter()
+    bold = total = 0
     for word in words:
-        length = len(word["text"])
-        sizes[round(word["size"] * 2) / 2] += length
-        total += length
-        bold += length * any(name in word["fontname"].lower() for name in _BOLD_NAMES)
-    size = sizes.most_common(1)[0][0]
-    baseline = max(word["bottom"] for word in words if word["size"] >= _RAISED_SIZE * size)
-    text = ""
-    for at, word in enumerate(words):
-        raised = word["size"] < _RAISED_SIZE * size and word["bottom"] < baseline - 0.15 * size
-        close = at > 0 and word["x0"] - words[at - 1]["x1"] < 0.15 * size
-        if raised and close:
-            text += superscript(text[-1:], word["text"])
-        else:
-            text += (
-                " " if text and not (close and at > 0 and _split_by_font(words[at - 1], word)) else ""
-            ) + word["text"]
+        fonts[word.font] += len(word.text)
+        bold += len(word.text) * word.bold
+        total += len(word.text)
+    text = line_text(words)
+    # A soft hyphen at the line end is still needed: it says that the word goes on.
+    end = SOFT_HYPHEN if text.endswith(SOFT_HYPHEN) else ""
     return PdfLine(
-        text,
-        float(words[0]["x0"]),
-        float(words[-1]["x1"]),
-        float(min(word["top"] for word in words)),
-        float(baseline),
+        tidy(text.replace(SOFT_HYPHEN, "").replace("\x00", "")) + end,
+        words[0].x0,
+        words[-1].x1,
+        min(word.top for word in words),
+        max(word.bottom for word in words if word.size >= 0.85 * size),
         size,
-        total > 0 and bold >= 0.6 * total,
+        bold >= 0.6 * total,
         page,
         column,
-        1 + sum(after["x0"] - before["x1"] > _CELL_GAP * size for before, after in itertools.pairwise(words)),
+        1 + sum(after.x0 - before.x1 > _CELL_GAP * size for before, after in itertools.pairwise(words)),
+        fonts.most_common(1)[0][0],
     )
-
-
-def _split_by_font(before: dict[str, Any], word: dict[str, Any]) -> bool:
-    """pdfplumber parts a word where its font changes; without a space between it is one word."""
-    changed = before["fontname"] != word["fontname"] or before["size"] != word["size"]
-    return bool(changed and word["x0"] - before["x1"] < 0.1 * word["size"])

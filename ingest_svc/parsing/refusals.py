@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from ingest_svc.parsing.formats import FileFormat
+from ingest_svc.parsing.file_format import FileFormat
 from radref.errors import InvalidInput
 
 _ADVICE: dict[FileFormat, tuple[str, str]] = {
     FileFormat.RTF: ("an RTF document", "Save it as .docx and send that."),
     FileFormat.DOC: ("a Word 97-2003 document (.doc)", "Save it as .docx and send that."),
-    FileFormat.OLE: ("an old Office document", "Save it as .docx or PDF and send that."),
-    FileFormat.PPT: ("a PowerPoint presentation", "Export it as PDF and send that."),
-    FileFormat.PPTX: ("a PowerPoint presentation", "Export it as PDF and send that."),
-    FileFormat.XLS: (
-        "an Excel workbook",
-        "Export the sheets that matter as PDF or put them into a .docx table.",
-    ),
-    FileFormat.XLSX: (
-        "an Excel workbook",
-        "Export the sheets that matter as PDF or put them into a .docx table.",
-    ),
-    FileFormat.CSV: (
-        "a table of separated values (CSV)",
-        "Put it into a .docx or Markdown table and send that.",
-    ),
-    FileFormat.ODT: ("an OpenDocument file", "Save it as .docx and send that."),
+    FileFormat.ODT: ("an OpenDocument text", "Save it as .docx and send that."),
+    FileFormat.PPT: ("a PowerPoint 97-2003 presentation (.ppt)", "Save it as .pptx and send that."),
+    FileFormat.ODP: ("an OpenDocument presentation", "Save it as .pptx and send that."),
+    FileFormat.XLS: ("an Excel 97-2003 workbook (.xls)", "Save it as .xlsx and send that."),
+    FileFormat.XLSB: ("a binary Excel workbook (.xlsb)", "Save it as .xlsx and send that."),
+    FileFormat.ODS: ("an OpenDocument spreadsheet", "Save it as .xlsx and send that."),
+    FileFormat.OLE: ("an old Office document", "Save it as .docx, .pptx, .xlsx or PDF and send that."),
     FileFormat.EPUB: ("an EPUB book", "Convert it to PDF or HTML and send that."),
     FileFormat.JSON: ("JSON data", "Send the document it was made from as .docx, PDF, HTML or Markdown."),
     FileFormat.XML: ("XML data", "Convert it to HTML, .docx or PDF and send that."),
@@ -58,5 +49,13 @@ def no_text(subject: str) -> InvalidInput:
     return InvalidInput(
         f"{subject} without a usable text layer (a scan), and no OCR engine is part of this installation. "
         "Send a version with text.",
+        reason="NO_TEXT",
+    )
+
+
+def nothing_legible(subject: str) -> InvalidInput:
+    """The error where an OCR engine looked and found nothing: NO_TEXT."""
+    return InvalidInput(
+        f"No text could be read from {subject}: blank, pictures without text, or too blurred.",
         reason="NO_TEXT",
     )

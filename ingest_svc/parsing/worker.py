@@ -5,16 +5,25 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import resource
+from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeout
 from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 from pebble import ProcessExpired, ProcessPool
 
 from ingest_svc.document import ParsedDocument
+from ingest_svc.parsing.docling.options import DoclingOptions
 from ingest_svc.parsing.limits import ParseLimits
+from ingest_svc.parsing.ocr.model import OcrPage
+from ingest_svc.parsing.ocr.options import OcrOptions
 from radref.errors import DeadlineExceeded, Internal, InvalidInput
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 # A worker is replaced after this many files, so that a leaking library cannot grow for ever.
 _TASKS_PER_WORKER = 50
@@ -28,10 +37,20 @@ class ParserPool:
     Args:
         limits: limits of every parse; `timeout_seconds` and `memory_bytes` are enforced on the worker.
         workers: processes, at least 1.
+        ocr: how page images are read.
+        docling: how Docling is run; None = it is not.
     """
 
-    def __init__(self, limits: ParseLimits, workers: int = 1) -> None:
+    def __init__(
+        self,
+        limits: ParseLimits,
+        workers: int = 1,
+        ocr: OcrOptions | None = None,
+        docling: DoclingOptions | None = None,
+    ) -> None:
         self._limits = limits
+        self._docling = docling
+        self._ocr = ocr or OcrOptions()
         self._workers = workers
         self._closed = False
         self._pool = self._new_pool()
@@ -75,7 +94,9 @@ class ParserPool:
         if not self._closed and not self._pool.active:
             self._pool = self._new_pool()
         future = self._pool.schedule(
-            _parse_in_worker, args=[source, file_name, self._limits], timeout=self._limits.timeout_seconds
+            _parse_in_worker,
+            args=[source, file_name, self._limits, self._ocr, self._docling],
+            timeout=self._limits.timeout_seconds,
         )
         try:
             document: ParsedDocument = await asyncio.wrap_future(future)
@@ -130,7 +151,24 @@ def _limit_memory(memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _parse_in_worker(source: bytes | Path, file_name: str, limits: ParseLimits) -> ParsedDocument:
+@lru_cache(maxsize=1)
+def _ocr_page(options: OcrOptions) -> Callable[[Image, int], OcrPage] | None:
+    """Looked for once a process."""
+    from ingest_svc.parsing.ocr.choose import choose_reader
+
+    choice = choose_reader(options)
+    if choice.reason:
+        _log.info("ocr_engine", engine=choice.reader.name if choice.reader else "none", reason=choice.reason)
+    return choice.reader.read if choice.reader else None
+
+
+def _parse_in_worker(
+    source: bytes | Path,
+    file_name: str,
+    limits: ParseLimits,
+    ocr: OcrOptions,
+    docling: DoclingOptions | None,
+) -> ParsedDocument:
     if isinstance(source, Path):
         # Checked before reading: the file may be larger than memory.
         if source.stat().st_size > limits.max_bytes:
@@ -143,4 +181,4 @@ def _parse_in_worker(source: bytes | Path, file_name: str, limits: ParseLimits) 
     # Here and not above: the parser libraries are needed in the worker only, the service starts without.
     from ingest_svc.parsing.parse import parse_file
 
-    return parse_file(source, file_name, limits)
+    return parse_file(source, file_name, limits, _ocr_page(ocr), docling)

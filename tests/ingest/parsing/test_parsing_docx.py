@@ -1,14 +1,19 @@
+import io
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from docx.enum.text import WD_ALIGN_PARAGRAPH
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
+from PIL import Image
 
 from ingest_svc.document import render
 from ingest_svc.parsing.docx import parse_docx
 from ingest_svc.parsing.docx_numbering import Numbering
 from ingest_svc.parsing.limits import ParseLimits
+from ingest_svc.parsing.parse import parse_file
 
 Save = Callable[[Any], bytes]
 New = Callable[[], Any]
@@ -146,3 +151,108 @@ def test_content_controls_and_links_are_read(docx_bytes: Save, new_docx: New) ->
     body.insert(1, parse_xml(link))
     assert body.find(qn("w:sdt")) is not None
     assert markdown(document, docx_bytes) == "inside\n\nlinked"
+
+
+def test_headings_by_outline_level_and_by_localised_names(docx_bytes: Save, new_docx: New) -> None:
+    document = new_docx()
+    for name in ("Επικεφαλίδα 2", "Überschrift 3", "Nagłówek 1"):
+        document.styles.add_style(name, 1)
+        document.add_paragraph(name, style=name)
+    leveled = document.add_paragraph("By outline level")
+    leveled._p.get_or_add_pPr().append(parse_xml(f'<w:outlineLvl {nsdecls("w")} w:val="1"/>'))
+    document.add_paragraph("Body text.")
+    assert markdown(document, docx_bytes) == (
+        "## Επικεφαλίδα 2\n\n### Überschrift 3\n\n# Nagłówek 1\n\n## By outline level\n\nBody text."
+    )
+
+
+def test_a_skipped_level_counts_as_begun() -> None:
+    numbers = numbering(
+        level(0, "decimal", "%1.") + level(1, "decimal", "%1.%2.") + level(2, "decimal", "%1.%2.%3.")
+    )
+    shown = [numbers.label("1", at) for at in (0, 2, 1, 2)]
+    assert [each.text for each in shown if each is not None] == ["1.", "1.1.1.", "1.2.", "1.2.1."]
+
+
+def test_nested_tables_and_framing_tables(docx_bytes: Save, new_docx: New) -> None:
+    document = new_docx()
+    outer = document.add_table(rows=2, cols=2)
+    outer.cell(0, 0).text, outer.cell(0, 1).text, outer.cell(1, 0).text = "Region", "Doses", "head"
+    inner = outer.cell(1, 1).add_table(rows=2, cols=2)
+    for row, texts in enumerate((("CT", "2"), ("MR", "0"))):
+        for column, text in enumerate(texts):
+            inner.cell(row, column).text = text
+    frame = document.add_table(rows=2, cols=1)
+    frame.cell(0, 0).text = "ПРИКАЗ"
+    frame.cell(1, 0).text = "Первый абзац. " * 30
+    frame.cell(1, 0).add_paragraph("Второй абзац.")
+    text = markdown(document, docx_bytes)
+    assert text.startswith(
+        "| Region | Doses |\n| --- | --- |\n| head | CT 2; MR 0 |\n\nПРИКАЗ\n\nПервый абзац."
+    )
+    assert text.endswith("\n\nВторой абзац.")
+
+
+def test_lines_typed_with_a_paragraph_mark_each_are_joined(docx_bytes: Save, new_docx: New) -> None:
+    document = new_docx()
+    for number in range(1, 13):
+        for line in (
+            f"Статья {number}. Осуществление прав и исполнение",
+            "обязанностей",
+            "Права граждан могут быть ограничены на основании закона",
+            "и только в той мере, в какой это необходимо в целях",
+            "защиты здоровья.",
+        ):
+            document.add_paragraph(line)
+    text = markdown(document, docx_bytes)
+    assert "# Статья 2. Осуществление прав и исполнение обязанностей\n\nПрава граждан" in text
+    assert "на основании закона и только в той мере, в какой это необходимо в целях защиты здоровья." in text
+
+
+def test_short_lines_on_purpose_stay_apart(docx_bytes: Save, new_docx: New) -> None:
+    document = new_docx()
+    for number in range(40):
+        document.add_paragraph(f"форму журнала учёта согласно приложению {number};")
+    assert markdown(document, docx_bytes).count("\n\n") == 39
+
+
+def test_headers_footers_and_pictures_are_left_out_and_counted(docx_bytes: Save, new_docx: New) -> None:
+    document = new_docx()
+    document.sections[0].header.paragraphs[0].text = "Running header"
+    document.sections[0].footer.paragraphs[0].text = "Page 1"
+    document.add_paragraph("Body.")
+    picture = io.BytesIO()
+    Image.new("L", (4, 4)).save(picture, "PNG")
+    picture.seek(0)
+    document.add_picture(picture)
+    draft = parse_docx(docx_bytes(document), ParseLimits())
+    assert render(draft.blocks)[0] == "Body."
+    assert draft.warnings == ("1 pictures were not read; text inside them is missing.",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("application/vnd.ms-word.document.macroEnabled.main+xml", "a.docm"),
+        ("application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml", "a.dotx"),
+    ],
+)
+def test_templates_and_files_with_macros_are_read(
+    docx_bytes: Save, new_docx: New, kind: str, name: str
+) -> None:
+    document = new_docx()
+    document.add_paragraph("Body.")
+    plain = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(docx_bytes(document))) as source, zipfile.ZipFile(buffer, "w") as copy:
+        for part in source.namelist():
+            content = source.read(part)
+            # Main parts may have any name; the content type tells.
+            part = part.replace("word/document.xml", "word/document2.xml")
+            copy.writestr(
+                part.replace("document.xml.rels", "document2.xml.rels"),
+                content.replace(plain.encode(), kind.encode())
+                .replace(b"/word/document.xml", b"/word/document2.xml")
+                .replace(b'"word/document.xml"', b'"word/document2.xml"'),
+            )
+    assert render(parse_file(buffer.getvalue(), name, ParseLimits()).blocks)[0] == "Body."

@@ -1,4 +1,5 @@
 import io
+import struct
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest_svc.document import render
+from ingest_svc.parsing.file_format import FileFormat
 from ingest_svc.parsing.limits import ParseLimits
 from ingest_svc.parsing.parse import parse_file
+from ingest_svc.parsing.refusals import refuse
 from radref.errors import InvalidInput
 
 
@@ -29,6 +32,38 @@ def zipped(parts: dict[str, bytes]) -> bytes:
 
 HTML = b"<!DOCTYPE html><html><body><h1>Dose</h1><p>Text</p></body></html>"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600
+FREE, END, FAT = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
+
+
+def compound(stream: str, content: bytes = b"\x00" * 64) -> bytes:
+    """An OLE compound file with one stream of 4096 bytes in its root ([MS-CFB] version 3)."""
+    header = struct.pack(
+        "<8s16xHHHHH6xIIIIIIIIII", OLE[:8], 0x3E, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, END, 0, END, 0, 0
+    )
+    header += struct.pack("<108I", *([FREE] * 108))
+    fat = [FAT, END, *range(3, 10), END, *[FREE] * 118]
+
+    def entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
+        text = name.encode("utf-16-le")
+        return struct.pack(
+            "<64sHBBIII16xIQQIQ",
+            text,
+            len(text) + 2 if name else 0,
+            kind,
+            1,
+            FREE,
+            FREE,
+            child,
+            0,
+            0,
+            0,
+            start,
+            size,
+        )
+
+    directory = entry("Root Entry", 5, 1, END, 0) + entry(stream, 2, FREE, 2, 4096)
+    directory += entry("", 0, FREE, 0, 0) * 2
+    return header + struct.pack("<128I", *fat) + directory + content.ljust(4096, b"\x00")
 
 
 @pytest.mark.parametrize(
@@ -44,19 +79,27 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600
         (b"\x89PNG\r\n\x1a\n" + b"\x00" * 50, "a.pdf", "FORMAT_MISMATCH"),
         (b"\x89PNG\r\n\x1a\n" + b"\x00" * 50, "scan.png", "NO_TEXT"),
         (b"\xff\xd8\xff\xe0" + b"\x00" * 50, "photo", "NO_TEXT"),
-        (b"{\\rtf1\\ansi text}", "a.rtf", "UNSUPPORTED_FORMAT"),
-        (OLE + "WordDocument".encode("utf-16-le"), "a.doc", "UNSUPPORTED_FORMAT"),
-        (OLE + "EncryptedPackage".encode("utf-16-le"), "a.docx", "PASSWORD_PROTECTED"),
-        (b"a;b;c\n1;2;3\n4;5;6\n7;8;9\n", "a.csv", "UNSUPPORTED_FORMAT"),
-        (b"a;b;c\n1;2;3\n4;5;6\n7;8;9\n", "table.txt", "UNSUPPORTED_FORMAT"),
+        (compound("Nothing"), "a.doc", "UNSUPPORTED_FORMAT"),
+        (compound("EncryptedPackage"), "a.docx", "PASSWORD_PROTECTED"),
+        (compound("EncryptedPackage"), "a.xlsx", "PASSWORD_PROTECTED"),
+        (compound("WordDocument", b"\x00" * 10 + b"\x00\x01"), "a.doc", "PASSWORD_PROTECTED"),
+        (compound("Workbook", b"\x09\x08\x02\x00\x00\x06\x2f\x00\x00\x00"), "a.xls", "PASSWORD_PROTECTED"),
+        (compound("WordDocument"), "a.xls", "FORMAT_MISMATCH"),
+        (compound("WordDocument"), "a.docx", "FORMAT_MISMATCH"),
+        (b"{\\rtf1\\ansi text}", "a.docx", "FORMAT_MISMATCH"),
+        (OLE, "a.doc", "CORRUPT_FILE"),
+        (b"%PDF-1.4 x", "a.csv", "FORMAT_MISMATCH"),
+        (HTML, "a.csv", "FORMAT_MISMATCH"),
         (b'{"dose": [1, 2]}', "a.json", "UNSUPPORTED_FORMAT"),
         (b'<?xml version="1.0"?><a><b/></a>', "a.xml", "UNSUPPORTED_FORMAT"),
         (b"\x00" * 128 + b"DICM" + b"\x00" * 50, "image.dcm", "UNSUPPORTED_FORMAT"),
         (b"\x00\x01\x02\x03" * 100, "a.bin", "UNSUPPORTED_FORMAT"),
         (b"PK\x03\x04 broken", "a.docx", "CORRUPT_FILE"),
         (b"%PDF-1.7\nnothing that follows", "a.pdf", "CORRUPT_FILE"),
-        (zipped({"xl/workbook.xml": b"<x/>"}), "a.xlsx", "UNSUPPORTED_FORMAT"),
-        (zipped({"ppt/presentation.xml": b"<x/>"}), "a.pptx", "UNSUPPORTED_FORMAT"),
+        (zipped({"xl/workbook.xml": b"<x/>"}), "a.xlsx", "CORRUPT_FILE"),
+        (zipped({"ppt/presentation.xml": b"<x/>"}), "a.pptx", "CORRUPT_FILE"),
+        (zipped({"xl/workbook.xml": b"<x/>"}), "a.pptx", "FORMAT_MISMATCH"),
+        (zipped({"mimetype": b"application/epub+zip"}), "a.epub", "UNSUPPORTED_FORMAT"),
         (zipped({"notes.txt": b"x"}), "a.zip", "UNSUPPORTED_FORMAT"),
         (zipped({"word/document.xml": b"<x/>"}), "a.docx", "CORRUPT_FILE"),
         (b"<html><body><script>x</script></body></html>", "a.html", "NO_TEXT"),
@@ -90,7 +133,7 @@ def test_mismatch_names_both_formats() -> None:
 
 def test_refusal_names_format_and_way_out() -> None:
     with pytest.raises(InvalidInput, match=r"RTF.*docx"):
-        parse_file(b"{\\rtf1 x}", "a.rtf", ParseLimits())
+        raise refuse(FileFormat.RTF)
     with pytest.raises(InvalidInput, match=r"scan.*OCR"):
         parse_file(b"\x89PNG\r\n\x1a\n", "a.png", ParseLimits())
 
@@ -125,7 +168,8 @@ def test_entities_are_refused(docx_bytes: Callable[[Any], bytes], new_docx: Call
 
 @settings(max_examples=80, deadline=None)
 @given(
-    st.binary(min_size=1, max_size=400), st.sampled_from(["a.md", "a.txt", "a.html", "a.pdf", "a.docx", "a"])
+    st.binary(min_size=1, max_size=400),
+    st.sampled_from(["a.md", "a.txt", "a.html", "a.pdf", "a.docx", "a.csv", "a.xlsx", "a"]),
 )
 def test_any_bytes_parse_or_are_refused(data: bytes, name: str) -> None:
     try:

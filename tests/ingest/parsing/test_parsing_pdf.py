@@ -145,6 +145,7 @@ def test_refusals(make_pdf: Maker) -> None:
         assert caught.value.reason == reason
 
 
-def test_some_empty_pages_are_warned_about(make_pdf: Maker) -> None:
-    document = parse_file(make_pdf([prose(72, 700, 8), []]), "a.pdf", ParseLimits())
-    assert "1 of 2 pages" in document.report.warnings[0]
+def test_pages_with_drawings_only_are_warned_about(make_pdf: Maker) -> None:
+    pages = [prose(72, 700, 8), []]
+    document = parse_file(make_pdf(pages, [[], [(72, 700, 300, 500)]]), "a.pdf", ParseLimits())
+    assert document.report.warnings[0].startswith("Page 2 without a usable text layer")

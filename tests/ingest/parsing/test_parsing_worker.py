@@ -20,7 +20,7 @@ async def test_parses_in_another_process_and_passes_errors_on(tmp_path: Path) ->
     pool = ParserPool(LIMITS)
     try:
         document, refused = await asyncio.gather(
-            pool.parse(path, "a.md"), pool.parse(b"{\\rtf1 x}", "a.rtf"), return_exceptions=True
+            pool.parse(path, "a.md"), pool.parse(b'{"a": 1}', "a.json"), return_exceptions=True
         )
         assert not isinstance(document, BaseException)
         assert document.title == "Доза"

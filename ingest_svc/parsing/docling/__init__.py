@@ -1,0 +1,1 @@
+"""Parsing with Docling: an option for production, in an environment of its own (it imports torch)."""

@@ -1,0 +1,72 @@
+"""What has to lie on disk before Docling is used; looked for at start, without loading torch."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from ingest_svc.parsing.docling.options import DoclingOptions
+from radref.errors import Unavailable
+
+# Where docling 2.143 looks for them below the artifacts folder (`docling-tools models download` writes them).
+LAYOUT_FOLDER = Path("docling-project--docling-layout-heron")
+TABLE_FOLDER = Path("docling-project--docling-models/model_artifacts/tableformer/accurate")
+_LAYOUT_FILES = ("config.json", "preprocessor_config.json", "model.safetensors")
+_TABLE_FILES = ("tm_config.json", "tableformer_accurate.safetensors")
+
+# ISO 639-2 as in the settings to EasyOCR's own codes.
+_EASYOCR_CODES = {
+    "eng": "en", "rus": "ru", "ukr": "uk", "bel": "be", "bul": "bg", "deu": "de", "fra": "fr", "spa": "es",
+    "ita": "it", "pol": "pl", "ces": "cs",
+}  # fmt: skip
+_CYRILLIC = frozenset({"ru", "uk", "be", "bg"})
+# File names of EasyOCR 1.7: the detector, and the second-generation recognisers by script.
+_DETECTOR = "craft_mlt_25k.pth"
+
+
+def check_docling(options: DoclingOptions) -> None:
+    """Looks for the packages and every file that the options need.
+
+    Raises:
+        Unavailable: BACKEND_UNAVAILABLE; the message names what is missing and where it is expected.
+    """
+    _check_package("docling", "the extra `docling`")
+    if options.artifacts_dir is None:
+        return
+    wanted = [LAYOUT_FOLDER / name for name in _LAYOUT_FILES] + [TABLE_FOLDER / name for name in _TABLE_FILES]
+    _check_files("Docling's models", options.artifacts_dir, wanted)
+    if options.ocr:
+        _check_package("easyocr", "the extra `docling`")
+        if options.easyocr_model_dir is None:
+            raise Unavailable("Docling is set to read scans, but no folder with EasyOCR's models is named.")
+        _check_files("EasyOCR's models", options.easyocr_model_dir, easyocr_files(options.languages))
+
+
+def easyocr_codes(languages: tuple[str, ...]) -> list[str]:
+    """EasyOCR's names of the languages.
+
+    Raises:
+        Unavailable: BACKEND_UNAVAILABLE for a language that is not set up, or none at all.
+    """
+    unknown = [language for language in languages if language not in _EASYOCR_CODES]
+    if unknown or not languages:
+        raise Unavailable(f"EasyOCR is not set up for the languages {', '.join(unknown) or '(none named)'}.")
+    return [_EASYOCR_CODES[language] for language in languages]
+
+
+def easyocr_files(languages: tuple[str, ...]) -> list[Path]:
+    """Names of the weights that EasyOCR needs for the languages."""
+    codes = set(easyocr_codes(languages))
+    script = "cyrillic" if codes & _CYRILLIC else "english" if codes == {"en"} else "latin"
+    return [Path(_DETECTOR), Path(f"{script}_g2.pth")]
+
+
+def _check_package(name: str, where: str) -> None:
+    if importlib.util.find_spec(name) is None:
+        raise Unavailable(f"The package {name} is not installed; it comes with {where}.")
+
+
+def _check_files(what: str, folder: Path, wanted: list[Path]) -> None:
+    missing = [path.as_posix() for path in wanted if not (folder / path).is_file()]
+    if missing:
+        raise Unavailable(f"{what} are not complete: {folder} lacks {', '.join(missing)}.")
