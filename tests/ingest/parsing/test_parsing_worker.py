@@ -7,6 +7,7 @@ import pytest
 
 from ingest_svc.parsing import worker
 from ingest_svc.parsing.limits import ParseLimits
+from ingest_svc.parsing.ocr.options import OcrOptions
 from ingest_svc.parsing.worker import ParserPool
 from radref.errors import DeadlineExceeded, Internal, InvalidInput
 
@@ -96,7 +97,7 @@ def test_path_is_measured_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"x" * 100)
     with pytest.raises(InvalidInput):
-        worker._parse_in_worker(path, "a.txt", ParseLimits(max_bytes=10))
+        worker._parse_in_worker(path, "a.txt", ParseLimits(max_bytes=10), OcrOptions(), None)
 
 
 async def test_check_returns_once_a_worker_has_parsed() -> None:
