@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Debian packages that tests need. Installs what is missing where that is allowed, else says what is missing.
+# Debian packages that tests need. Installs what is missing where that is allowed, else says what is missing:
+# the tests that need it skip.
 set -euo pipefail
 packages=(
   fonts-dejavu-core                                        # Cyrillic glyphs for PDFs and images that tests make
@@ -11,9 +12,9 @@ for package in "${packages[@]}"; do
   dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  apt-get update --quiet --quiet
+install() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+  apt-get update --quiet --quiet || return 1
   DEBIAN_FRONTEND=noninteractive apt-get install --quiet --quiet --yes --no-install-recommends "${missing[@]}"
-else
-  echo "missing Debian packages: ${missing[*]} (tests that need them skip)" >&2
-fi
+}
+install || echo "missing Debian packages: ${missing[*]} (tests that need them skip)" >&2
