@@ -21,15 +21,7 @@ _MIN_TIMEOUT_SECONDS = 0.001
 # Triton (2.51, default settings) closes a connection that is pinged more often than every 300 s while it
 # sends nothing: with radref's 30 s a silent call ended in "too_many_pings" after 240 s. A server that is gone
 # without a word is still noticed by the next request: nobody acknowledges it (grpc.keepalive_timeout_ms).
-# gRPC takes the smallest reconnect backoff as the time that making a connection may take: 100 ms is short for
-# a GPU node that is loading models, and a refused connection is noticed at once whatever this is.
-_OPTIONS = tuple(
-    {
-        **dict(CHANNEL_OPTIONS),
-        "grpc.keepalive_time_ms": 330_000,
-        "grpc.min_reconnect_backoff_ms": 2_000,
-    }.items()
-)
+_OPTIONS = tuple({**dict(CHANNEL_OPTIONS), "grpc.keepalive_time_ms": 330_000}.items())
 
 
 class TritonClient:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -14,6 +15,9 @@ from transformers import PreTrainedModel
 
 from inference_svc.triton.errors import StartError
 from inference_svc.triton.weights import ModelDirectory
+
+# T5's and Qwen3's names of a layer.
+_LAYER = re.compile(r"\b(?:encoder\.block|layers)\.\d+\.")
 
 
 def load_model(
@@ -47,6 +51,13 @@ def load_model(
         raise StartError(
             f"{directory.path} lacks weights of {model_class.__name__}: {len(missing)} tensors, "
             f"e.g. {missing[0]}"
+        )
+    # A config with fewer layers than the weights would load without a word, and compute something else.
+    surplus = sorted(name for name in report["unexpected_keys"] if _LAYER.search(name))
+    if surplus:
+        raise StartError(
+            f"config.json in {directory.path} describes fewer layers than the weights have: {surplus[0]} "
+            "belongs to none"
         )
     for name, parameter in model.named_parameters():
         if not bool(torch.isfinite(parameter).all()):

@@ -14,8 +14,9 @@ from inference_svc.triton.embed_calls import EmbedAnswer, EmbedCall
 from inference_svc.triton.errors import RequestError
 from inference_svc.triton.frida_settings import FridaSettings
 from inference_svc.triton.prefixed_tokenizer import PrefixedTokenizer
+from inference_svc.triton.spans import token_ranges
 from inference_svc.triton.t5_encoder import T5Encoder, TokenSequence
-from inference_svc.triton.windows import token_ranges, windows
+from inference_svc.windows import windows
 
 
 @dataclass(slots=True)

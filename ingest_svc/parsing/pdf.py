@@ -116,9 +116,10 @@ def _structured(read: PagesRead, named: str) -> Draft:
     blocks = tuple(pdf_blocks(joined))
     first = next((block for block in blocks if block.kind is BlockKind.HEADING), None)
     title = first.text.lstrip("# ") if first is not None and first.level == 1 else named
+    engines = dict.fromkeys(page.engine for page in read.recognised.values() if page.engine)
     return Draft(
         blocks,
-        "pdfplumber",
+        "+".join(["pdfplumber", *engines]),
         title=title,
         pages=len(read.pages),
         image_share=read.image_share,

@@ -26,7 +26,7 @@ from inference_svc.triton.parameters import Parameters
 from inference_svc.triton.t5_embedder import T5Embedder
 from inference_svc.triton.t5_encoder import T5Encoder, TokenSequence
 from inference_svc.triton.weights import open_model_directory
-from inference_svc.triton.windows import windows
+from inference_svc.windows import windows
 from tests.triton.frida_reference import DOCUMENT_PREFIX, QUERY_PREFIX, FridaReference
 from tests.triton.tiny_t5 import DIMENSION
 from tests.triton.triton_server import REPOSITORY

@@ -121,6 +121,14 @@ def load(path: Path, dtype: torch.dtype = torch.float32) -> object:
     return load_model(T5EncoderModel, directory, device=CPU, dtype=dtype, fp32_parts={"wo"})
 
 
+def test_a_config_with_fewer_layers_than_the_weights_is_refused(copy: Path) -> None:
+    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    config["num_layers"] -= 1
+    (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(StartError, match="fewer layers"):
+        load(copy)
+
+
 def test_missing_tensors_are_not_filled_with_random_numbers(copy: Path) -> None:
     name = "encoder.block.0.layer.1.DenseReluDense.wo.weight"
     edited_weights(copy, lambda tensors: tensors.__delitem__(name))

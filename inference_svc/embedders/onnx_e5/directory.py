@@ -23,9 +23,9 @@ from inference_svc.embedders.onnx_e5.directory_tokenizer import (
 )
 from inference_svc.embedders.onnx_e5.encoder import E5Encoder, finite
 from inference_svc.embedders.onnx_e5.model import POOLING, E5Model, digest
+from inference_svc.embedders.onnx_e5.spans import late_chunk_stride
 from inference_svc.embedders.onnx_e5.tokenizer import DOCUMENT_PREFIX, QUERY_PREFIX, E5Tokenizer
 from inference_svc.embedders.onnx_e5.weights import file_sha256
-from inference_svc.embedders.onnx_e5.windows import late_chunk_stride
 from radref.errors import Internal, Unavailable
 
 # Of models whose configuration does not say: e5 was trained on so many tokens (arXiv:2402.05672).

@@ -25,14 +25,9 @@ from inference_svc.embedders.onnx_e5.directory import load_directory
 from inference_svc.embedders.onnx_e5.encoder import finite, unit
 from inference_svc.embedders.onnx_e5.encoder_thread import EncoderThread
 from inference_svc.embedders.onnx_e5.model import E5Model, load_converted
+from inference_svc.embedders.onnx_e5.spans import SpanSums, late_chunk_stride, token_ranges
 from inference_svc.embedders.onnx_e5.tokenizer import DOCUMENT_PREFIX, QUERY_PREFIX
-from inference_svc.embedders.onnx_e5.windows import (
-    SpanSums,
-    Window,
-    late_chunk_stride,
-    token_ranges,
-    windows,
-)
+from inference_svc.windows import Window, windows
 from radref.errors import Overloaded, Unavailable
 
 P = ParamSpec("P")

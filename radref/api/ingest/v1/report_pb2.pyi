@@ -40,7 +40,7 @@ class ParseReport(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     SECTIONS_FIELD_NUMBER: _builtins.int
     format: _builtins.str
-    """Detected format: "markdown", "text", "html", "docx", "pdf"."""
+    """Detected format, e.g. "markdown", "html", "pdf", "docx", "xlsx", "rtf", "image"."""
     parser: _builtins.str
     """Parser that was used."""
     encoding: _builtins.str

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference_svc.embedders.onnx_e5.windows import SpanSums, late_chunk_stride, token_ranges, windows
+from inference_svc.embedders.onnx_e5.spans import SpanSums, late_chunk_stride, token_ranges
+from inference_svc.windows import windows
 from radref.errors import InvalidInput
 
 
