@@ -26,6 +26,7 @@ from gateway.model import (
     RerankMode,
     SearchQuery,
     Source,
+    Validity,
     Versions,
 )
 from gateway.validation import StatementFlag, ValidatedStatement, ValidationCounts
@@ -54,6 +55,7 @@ _NOTICES = {
     NoticeKind.MISSING_INFORMATION: answer_pb2.NOTICE_KIND_MISSING_INFORMATION,
     NoticeKind.DEGRADED_SEARCH: answer_pb2.NOTICE_KIND_DEGRADED_SEARCH,
     NoticeKind.CONTRADICTION: answer_pb2.NOTICE_KIND_CONTRADICTION,
+    NoticeKind.NOT_IN_FORCE: answer_pb2.NOTICE_KIND_NOT_IN_FORCE,
 }
 _FLAGS = {StatementFlag.NEGATION_MISSING: answer_pb2.STATEMENT_FLAG_NEGATION_MISSING}
 _STATES_TO_PROTO = {
@@ -61,6 +63,14 @@ _STATES_TO_PROTO = {
     PassageState.SUPERSEDED: documents_pb2.DOCUMENT_STATE_SUPERSEDED,
     PassageState.WITHDRAWN: documents_pb2.DOCUMENT_STATE_WITHDRAWN,
 }
+_VALIDITIES_TO_PROTO = {
+    Validity.UNKNOWN: documents_pb2.VALIDITY_UNSPECIFIED,
+    Validity.IN_FORCE: documents_pb2.VALIDITY_IN_FORCE,
+    Validity.NOT_YET: documents_pb2.VALIDITY_NOT_YET,
+    Validity.EXPIRED: documents_pb2.VALIDITY_EXPIRED,
+    Validity.SUPERSEDED: documents_pb2.VALIDITY_SUPERSEDED,
+}
+_VALIDITIES_FROM_PROTO = {number: validity for validity, number in _VALIDITIES_TO_PROTO.items()}
 _STATES_FROM_PROTO = {number: state for state, number in _STATES_TO_PROTO.items()}
 
 
@@ -122,6 +132,9 @@ def passage_from(message: documents_pb2.Passage) -> Passage:
         section_path=tuple(message.section_path),
         document=_document_from(message.metadata),
         pages=(message.pages.first, message.pages.last) if message.HasField("pages") else None,
+        validity=_VALIDITIES_FROM_PROTO.get(message.validity, Validity.UNKNOWN),
+        superseded_by=message.superseded_by,
+        superseded_at=_timestamp_from(message.superseded_at) if message.HasField("superseded_at") else None,
     )
 
 
@@ -147,6 +160,9 @@ def passage_to(passage: Passage) -> documents_pb2.Passage:
             effective_until=_timestamp_to(document.effective_until),
             supersedes=document.supersedes,
         ),
+        validity=_VALIDITIES_TO_PROTO[passage.validity],
+        superseded_by=passage.superseded_by,
+        superseded_at=_timestamp_to(passage.superseded_at),
     )
     if passage.pages:
         message.pages.first, message.pages.last = passage.pages
@@ -204,6 +220,7 @@ def ranked_parents_to(parents: Iterable[RankedPassage]) -> list[answer_pb2.Ranke
             rrf_score=parent.rrf_score,
             rerank_score=parent.rerank_score,
             children=[_child_hit_to(child) for child in parent.children],
+            duplicate_document_ids=parent.duplicate_document_ids,
         )
         for rank, parent in enumerate(parents, start=1)
     ]

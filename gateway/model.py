@@ -75,9 +75,25 @@ class DocumentInfo:
     supersedes: tuple[str, ...] = ()
 
 
+class Validity(StrEnum):
+    """Whether a document is in force; names as in common.v1.Validity."""
+
+    UNKNOWN = "unknown"
+    IN_FORCE = "in_force"
+    NOT_YET = "not_yet"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A parent. `pages` are (first, last) from 1, None where the format has none."""
+    """A parent.
+
+    Attributes:
+        pages: (first, last) from 1, None where the format has none.
+        superseded_by: document that takes its document's place; empty = none does.
+        superseded_at: since when, where that document says so.
+    """
 
     citation_id: str
     document_id: str
@@ -87,6 +103,13 @@ class Passage:
     section_path: tuple[str, ...]
     document: DocumentInfo
     pages: tuple[int, int] | None = None
+    validity: Validity = Validity.UNKNOWN
+    superseded_by: str = ""
+    superseded_at: datetime | None = None
+
+    @property
+    def is_out_of_force(self) -> bool:
+        return self.validity in (Validity.NOT_YET, Validity.EXPIRED, Validity.SUPERSEDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +127,23 @@ class ChildHit:
 
 @dataclass(frozen=True, slots=True)
 class RankedPassage:
-    """A parent in its place; `rerank_score` 0-1, None when nothing was reranked."""
+    """A parent in its place.
+
+    Attributes:
+        rerank_score: 0-1, None when nothing was reranked.
+        duplicate_document_ids: other documents that hold the same text.
+    """
 
     passage: Passage
     rrf_score: float
     children: tuple[ChildHit, ...]
     rerank_score: float | None = None
+    duplicate_document_ids: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """The reranker's score where there is one, else that of the search."""
+        return self.rrf_score if self.rerank_score is None else self.rerank_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +191,7 @@ class NoticeKind(StrEnum):
     MISSING_INFORMATION = "missing_information"
     DEGRADED_SEARCH = "degraded_search"
     CONTRADICTION = "contradiction"
+    NOT_IN_FORCE = "not_in_force"
 
 
 @dataclass(frozen=True, slots=True)

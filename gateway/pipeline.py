@@ -30,6 +30,7 @@ from gateway.ports import Generating, Reranking, Searching
 from gateway.prompting.prompt import PROMPT_VERSION, build_prompt
 from gateway.question import accepted_question
 from gateway.validation import PassageText, ValidatedAnswer, ValidationCounts, ValidationPolicy, validate
+from gateway.validity import for_generation, in_force_first, not_in_force
 from radref.errors import InvalidInput, Unavailable
 from radref.service.metrics import stage_timer
 
@@ -103,7 +104,7 @@ class Pipeline:
     async def prompt(self, question: str, filters: Filters) -> PromptResult:
         """The prompt that would be sent. Raises as `search`."""
         found = await self.search(SearchQuery(text=question, filters=filters))
-        parents = found.parents[: self._limits.generation_parents]
+        parents = for_generation(found.parents, self._limits.generation_parents)
         return PromptResult(
             messages=build_prompt(question, [parent.passage for parent in parents]),
             parents=parents,
@@ -127,7 +128,7 @@ class Pipeline:
         with stage_timer("gate") as clock:
             verdict = judge(found.signals, self._gate, found=bool(found.parents))
         timings = {**found.timings, "gate": clock.milliseconds}
-        parents = found.parents[: self._limits.generation_parents]
+        parents = for_generation(found.parents, self._limits.generation_parents)
         if verdict != "pass":
             message = (wording.nothing_found if verdict == "nothing_found" else wording.weak_evidence)(
                 question
@@ -191,7 +192,7 @@ class Pipeline:
 def _reordered(parents: Sequence[RankedPassage], scores: Sequence[float]) -> tuple[RankedPassage, ...]:
     scored = [replace(parent, rerank_score=score) for parent, score in zip(parents, scores, strict=True)]
     # A stable sort keeps the fused order of equal scores.
-    return tuple(sorted(scored, key=lambda parent: -(parent.rerank_score or 0.0)))
+    return in_force_first(sorted(scored, key=lambda parent: -(parent.rerank_score or 0.0)))
 
 
 def _degraded(question: str, retrieved: Retrieved) -> tuple[Notice, ...]:
@@ -219,6 +220,8 @@ def _answer(
         )
         for conflict in validated.conflicts
     ]
+    cited = [citation.id for statement in validated.statements for citation in statement.citations]
+    notices += not_in_force(question, found.parents, cited)
     abstention: Abstention | None = None
     if validated.statements:
         partial = validated.insufficient

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from gateway.language import is_russian
 
 
@@ -61,3 +63,41 @@ def incomplete(question: str) -> str:
         if is_russian(question)
         else "The passages found answer only part of the question."
     )
+
+
+def not_yet_in_force(question: str, title: str, since: datetime | None) -> str:
+    if is_russian(question):
+        return f"«{title}» ещё не действует{_until_russian(since, 'вступает в силу с')}."
+    return f'"{title}" is not in force yet{_until_english(since, "it takes effect on")}.'
+
+
+def expired(question: str, title: str, until: datetime | None, successor: str) -> str:
+    if is_russian(question):
+        text = f"«{title}» утратил силу{_until_russian(until, 'срок действия истёк')}."
+        return f"{text} Действует документ {successor}." if successor else text
+    text = f'"{title}" is no longer in force{_until_english(until, "it expired on")}.'
+    return f"{text} The document {successor} takes its place." if successor else text
+
+
+def superseded(question: str, title: str, since: datetime | None, successor: str) -> str:
+    if is_russian(question):
+        date = f" с {_day_russian(since)}" if since else ""
+        return f"«{title}» заменён документом {successor}{date}."
+    date = f" since {_day_english(since)}" if since else ""
+    return f'"{title}" is superseded by {successor}{date}.'
+
+
+def _until_russian(moment: datetime | None, words: str) -> str:
+    return f" ({words} {_day_russian(moment)})" if moment else ""
+
+
+def _until_english(moment: datetime | None, words: str) -> str:
+    return f" ({words} {_day_english(moment)})" if moment else ""
+
+
+def _day_russian(moment: datetime) -> str:
+    return f"{moment:%d.%m.%Y}"
+
+
+def _day_english(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"

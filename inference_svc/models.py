@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from inference_svc.embedders.embedder import Embedder
+from inference_svc.embedders.embedder import Embedder, EmbedderDescription
 from inference_svc.generators.generator import Generator
 from inference_svc.rerankers.reranker import Reranker
-from radref.errors import InvalidInput
+from radref.errors import InvalidInput, Unavailable
 
 
 class _Model(Protocol):
@@ -27,6 +27,24 @@ class Models:
     embedders: Sequence[Embedder]
     rerankers: Sequence[Reranker]
     generators: Sequence[Generator]
+
+
+def embedder_descriptions(embedders: Sequence[Embedder]) -> list[EmbedderDescription]:
+    """What the default embedder and the others say of themselves, the default first.
+
+    A remote one that has never answered is left out, so that it takes no other one with it; not the default,
+    for then another one would seem to be it.
+
+    Raises:
+        Unavailable: NOT_READY, the default one has never answered.
+    """
+    found = [embedders[0].description]
+    for embedder in embedders[1:]:
+        try:
+            found.append(embedder.description)
+        except Unavailable:
+            continue
+    return found
 
 
 def pick(models: Sequence[M], name: str) -> M:

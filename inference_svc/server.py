@@ -44,11 +44,15 @@ async def compose(settings: InferenceSettings) -> App:
         ValueError: a setting that only its model can judge, e.g. an unreadable certificate.
     """
     embedder = await asyncio.to_thread(_embedder, settings.embedder)
+    embedders = [embedder]
+    if settings.second_embedder is not None:
+        embedders.append(await asyncio.to_thread(_embedder, settings.second_embedder))
     reranker = _reranker(settings.reranker)
     generators = [_generator(each, embedder) for each in settings.generators]
-    models = Models([embedder], [reranker] if reranker else [], generators)
+    models = Models(embedders, [reranker] if reranker else [], generators)
     servicer = Servicer(add_InferenceServiceServicer_to_server, InferenceServicer(models), SERVICE_NAME)
-    components = [Component("embedder", embedder.check)]
+    names = ("embedder", "second embedder")
+    components = [Component(name, each.check) for name, each in zip(names, embedders, strict=False)]
     if reranker:
         components.append(Component("reranker", reranker.check))
     components += [
@@ -62,7 +66,7 @@ async def compose(settings: InferenceSettings) -> App:
         closers=[
             *(each.close for each in generators),
             *([reranker.close] if reranker else []),
-            embedder.close,
+            *(each.close for each in embedders),
         ],
     )
 
@@ -90,13 +94,13 @@ def _embedder(settings: EmbedderSettings) -> Embedder:
 
 def _onnx_embedder(settings: OnnxEmbedderSettings) -> Embedder:
     from inference_svc.embedders.lanes import EncoderLanes
-    from inference_svc.embedders.onnx_e5.embedder import MODEL_ID, OnnxE5Embedder
+    from inference_svc.embedders.onnx_e5.embedder import OnnxE5Embedder
 
     lanes = EncoderLanes(
         question_tokens=settings.max_waiting_question_tokens,
         document_tokens=settings.max_waiting_document_tokens,
-        observe_wait=MODEL_QUEUE_SECONDS.labels(model=MODEL_ID).observe,
-        observe_compute=_compute(MODEL_ID),
+        observe_wait=MODEL_QUEUE_SECONDS.labels(model=settings.id).observe,
+        observe_compute=_compute(settings.id),
     )
     return OnnxE5Embedder.load(
         settings.cache_dir.expanduser(),
@@ -106,6 +110,7 @@ def _onnx_embedder(settings: OnnxEmbedderSettings) -> Embedder:
         spinning=settings.spinning,
         batch_tokens=settings.batch_tokens,
         lanes=lanes,
+        model_id=settings.id,
     )
 
 

@@ -9,7 +9,7 @@ from contextlib import aclosing
 import grpc
 
 from inference_svc import limits, messages
-from inference_svc.models import Models, pick
+from inference_svc.models import Models, embedder_descriptions, pick
 from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
 from radref.errors import InvalidInput, Unimplemented
 
@@ -85,7 +85,7 @@ class InferenceServicer(inference_pb2_grpc.InferenceServiceServicer):
     ) -> inference_pb2.DescribeResponse:
         return inference_pb2.DescribeResponse(
             models=[
-                *(messages.described_embedder(e.description) for e in self._models.embedders),
+                *map(messages.described_embedder, embedder_descriptions(self._models.embedders)),
                 *(messages.described_reranker(r.description) for r in self._models.rerankers),
                 *(messages.described_generator(g.description) for g in self._models.generators),
             ]

@@ -23,6 +23,11 @@ class OnnxEmbedderSettings(_Part):
     """multilingual-e5-small in this process, on the CPU."""
 
     backend: Literal["onnx"] = Field(default="onnx", description="onnx = in this process, on the CPU")
+    id: str = Field(
+        default="multilingual-e5-small",
+        pattern=_ID,
+        description="name callers may use; a second model in this process needs another one",
+    )
     cache_dir: Path = Field(
         default=Path("~/.cache/radref/models"),
         description="directory of converted models, 155 MB; processes may share it, and it may be read-only "
@@ -234,16 +239,34 @@ GeneratorSettings: TypeAlias = Annotated[
 ]
 
 
+def _embedder_id(settings: OnnxEmbedderSettings | TritonEmbedderSettings) -> str:
+    """By which requests pick it."""
+    return settings.id if isinstance(settings, OnnxEmbedderSettings) else settings.model
+
+
 class InferenceSettings(ServiceSettings, section="inference"):
     """Settings of the inference service."""
 
     embedder: EmbedderSettings = Field(default=OnnxEmbedderSettings(), description="the embedder")
+    second_embedder: EmbedderSettings | None = Field(
+        default=None,
+        description="another embedder beside the default one, for building the index anew with it and until "
+        "the old index is gone; empty = none",
+    )
     reranker: RerankerSettings = Field(default=NoRerankerSettings(), description="the reranker")
     generators: tuple[GeneratorSettings, ...] = Field(
         default=(ExtractiveGeneratorSettings(),),
         min_length=1,
         description="generators callers may name; the first is the default",
     )
+
+    @model_validator(mode="after")
+    def _distinct_embedders(self) -> InferenceSettings:
+        if self.second_embedder is not None and _embedder_id(self.second_embedder) == _embedder_id(
+            self.embedder
+        ):
+            raise ValueError(f"two embedders have the same id: {_embedder_id(self.embedder)}")
+        return self
 
     @model_validator(mode="after")
     def _distinct_generators(self) -> InferenceSettings:

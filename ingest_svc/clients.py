@@ -38,11 +38,16 @@ class Timeouts:
 
 
 class InferenceClient:
-    """`ingest_svc.jobs.ports.Inference` over gRPC."""
+    """`ingest_svc.jobs.ports.Inference` over gRPC, with one embedding model.
 
-    def __init__(self, channel: grpc.aio.Channel, timeouts: Timeouts) -> None:
+    Args:
+        model: its id; empty = the inference service's default.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, timeouts: Timeouts, *, model: str = "") -> None:
         self._stub = inference_pb2_grpc.InferenceServiceStub(channel)
         self._timeouts = timeouts
+        self._model = model
 
     async def fingerprint(self) -> str:
         response = await _answer(
@@ -50,9 +55,13 @@ class InferenceClient:
         )
         for model in response.models:
             # The first of a kind is the default, the one that Embed uses.
-            if model.kind == inference_pb2.MODEL_KIND_EMBEDDER and model.fingerprint:
+            if (
+                model.kind == inference_pb2.MODEL_KIND_EMBEDDER
+                and model.fingerprint
+                and self._model in ("", model.id)
+            ):
                 return str(model.fingerprint)
-        raise Internal("The inference service names no embedding model.")
+        raise Internal("The inference service names no such embedding model.")
 
     async def tokenize(self, text: str) -> Tokens:
         offsets: list[tuple[int, int]] = []
@@ -61,7 +70,7 @@ class InferenceClient:
             piece = text[start:end]
             response = await _answer(
                 self._stub.Tokenize(
-                    inference_pb2.TokenizeRequest(texts=[piece], want_offsets=True),
+                    inference_pb2.TokenizeRequest(model=self._model, texts=[piece], want_offsets=True),
                     timeout=self._timeouts.embed,
                 ),
                 "inference",
@@ -80,7 +89,9 @@ class InferenceClient:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         response = await _answer(
             self._stub.Embed(
-                inference_pb2.EmbedRequest(documents=inference_pb2.EmbedDocuments(texts=texts)),
+                inference_pb2.EmbedRequest(
+                    model=self._model, documents=inference_pb2.EmbedDocuments(texts=texts)
+                ),
                 timeout=self._timeouts.embed,
             ),
             "inference",
@@ -103,7 +114,7 @@ class InferenceClient:
         ]
         response = await _answer(
             self._stub.Embed(
-                inference_pb2.EmbedRequest(spans=inference_pb2.EmbedSpans(texts=spanned)),
+                inference_pb2.EmbedRequest(model=self._model, spans=inference_pb2.EmbedSpans(texts=spanned)),
                 timeout=self._timeouts.embed,
             ),
             "inference",

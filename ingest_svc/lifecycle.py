@@ -36,18 +36,33 @@ class JobStage(StrEnum):
     FAILED = "failed"
 
 
+class JobKind(StrEnum):
+    """Kind of a job; names equal radref.api.ingest.v1.JobKind without prefix, lower-cased."""
+
+    INDEX = "index"
+    REEMBED = "reembed"
+
+
+class Decision(StrEnum):
+    """What a reviewer decided; names equal radref.api.ingest.v1.ReviewDecision as above."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
 _S = DocumentState
 
-# Where a failed version came from decides where a retry goes on; `retry_state` reads that.
+# Where a failed version came from decides where a retry goes on; `retry_state` reads that. PARSED becomes
+# SUPERSEDED by a newer upload before its review; SUPERSEDED and WITHDRAWN become APPROVED by a rollback.
 TRANSITIONS: dict[DocumentState, frozenset[DocumentState]] = {
     _S.RECEIVED: frozenset({_S.PARSED, _S.FAILED, _S.WITHDRAWN}),
-    _S.PARSED: frozenset({_S.APPROVED, _S.REJECTED, _S.FAILED, _S.WITHDRAWN}),
+    _S.PARSED: frozenset({_S.APPROVED, _S.REJECTED, _S.SUPERSEDED, _S.FAILED, _S.WITHDRAWN}),
     _S.APPROVED: frozenset({_S.INDEXED, _S.FAILED, _S.WITHDRAWN}),
     _S.INDEXED: frozenset({_S.SUPERSEDED, _S.WITHDRAWN}),
-    _S.SUPERSEDED: frozenset({_S.INDEXED, _S.WITHDRAWN}),
-    _S.FAILED: frozenset({_S.RECEIVED, _S.PARSED, _S.APPROVED}),
+    _S.SUPERSEDED: frozenset({_S.APPROVED, _S.WITHDRAWN}),
+    _S.FAILED: frozenset({_S.RECEIVED, _S.PARSED, _S.APPROVED, _S.WITHDRAWN}),
     _S.REJECTED: frozenset(),
-    _S.WITHDRAWN: frozenset(),
+    _S.WITHDRAWN: frozenset({_S.APPROVED}),
 }
 
 # A job works on these.

@@ -8,10 +8,13 @@ from datetime import UTC, datetime
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from ingest_svc.document import render
-from ingest_svc.lifecycle import DocumentState
+from ingest_svc.lifecycle import Decision, DocumentState
+from ingest_svc.maintenance import VerifyResult
 from ingest_svc.metadata import DocumentMetadata
 from ingest_svc.queries import PassageSource, VersionView
-from ingest_svc.registry.records import AuditEvent, Failure, Job, ParsedContent
+from ingest_svc.registry.records import AuditEvent, Failure, Job, ParsedContent, Review
+from ingest_svc.registry.watched_files import WatchedFile
+from ingest_svc.section_diff import SectionChange
 from ingest_svc.sections import sections_of
 from ingest_svc.uploads.header import UploadHeader
 from ingest_svc.uploads.receive import UploadPart
@@ -19,10 +22,12 @@ from radref.api.common.v1 import documents_pb2, errors_pb2
 from radref.api.ingest.v1 import ingest_pb2, report_pb2
 from radref.errors import InvalidInput
 
+UploadMessage = (
+    ingest_pb2.SubmitDocumentRequest | ingest_pb2.ReplaceDocumentRequest | ingest_pb2.ParseDocumentRequest
+)
 
-def upload_part(
-    message: ingest_pb2.SubmitDocumentRequest | ingest_pb2.ParseDocumentRequest,
-) -> UploadPart:
+
+def upload_part(message: UploadMessage) -> UploadPart:
     """Header or bytes of an upload's message; None when it holds neither."""
     part = message.WhichOneof("part")
     if part == "chunk":
@@ -78,13 +83,26 @@ def states_from_proto(states: Iterable[int]) -> list[DocumentState]:
         raise InvalidInput("A state to filter by is unknown.", field="states") from None
 
 
+def decision_from_proto(decision: int) -> Decision:
+    """A reviewer's decision.
+
+    Raises:
+        InvalidInput: INVALID_FIELD, unspecified or unknown.
+    """
+    try:
+        name = ingest_pb2.ReviewDecision.Name(ingest_pb2.ReviewDecision.ValueType(decision))
+        return Decision[name.removeprefix("REVIEW_DECISION_")]
+    except (ValueError, KeyError):
+        raise InvalidInput("The decision must be to approve or to reject.", field="decision") from None
+
+
 def job_to_proto(job: Job) -> ingest_pb2.Job:
     return ingest_pb2.Job(
         id=job.id,
         document_id=job.document_id,
         version=job.version,
         stage=ingest_pb2.JobStage.Value(f"JOB_STAGE_{job.stage.name}"),
-        state=state_to_proto(job.state),
+        state=state_to_proto(job.state) if job.state else documents_pb2.DOCUMENT_STATE_UNSPECIFIED,
         done=job.done,
         total=job.total,
         failure=_failure(job.failure),
@@ -94,6 +112,9 @@ def job_to_proto(job: Job) -> ingest_pb2.Job:
         parents=job.parents,
         children=job.children,
         warnings=job.warnings,
+        kind=ingest_pb2.JobKind.Value(f"JOB_KIND_{job.kind.name}"),
+        embedded=job.embedded,
+        reused=job.reused,
     )
 
 
@@ -111,6 +132,16 @@ def summary_to_proto(view: VersionView) -> ingest_pb2.DocumentSummary:
         failure=_failure(version.failure),
         parents=version.parents,
         children=version.children,
+        submitted_by=version.submitted_by,
+        near_duplicates=[
+            ingest_pb2.NearDuplicate(
+                document_id=twin.document_id, version=twin.version, similarity=twin.similarity
+            )
+            for twin in version.near_duplicates
+        ],
+        reviews=[_review(review) for review in view.reviews],
+        vanished_at=_timestamp(view.vanished_at),
+        ended_at=_timestamp(version.ended_at),
     )
 
 
@@ -155,9 +186,44 @@ def source_to_proto(source: PassageSource) -> ingest_pb2.GetPassageResponse:
             section_path=passage.section_path,
             pages=pages_to_proto(passage.pages),
             metadata=metadata_to_proto(version.metadata),
+            validity=documents_pb2.Validity.Value(f"VALIDITY_{source.standing.validity.name}"),
+            superseded_by=source.standing.superseded_by,
         ),
-        state=state_to_proto(version.state),
+        state=state_to_proto(source.state),
         ended_at=_timestamp(version.ended_at),
+    )
+
+
+def change_to_proto(change: SectionChange) -> ingest_pb2.SectionDiff:
+    return ingest_pb2.SectionDiff(section_path=change.path, before=change.before, after=change.after)
+
+
+def verification_to_proto(result: VerifyResult) -> ingest_pb2.VerifyIndexResponse:
+    return ingest_pb2.VerifyIndexResponse(
+        divergences=[
+            ingest_pb2.IndexDivergence(
+                document_id=item.document_id,
+                version=item.version,
+                message=item.message,
+                repaired=item.repaired,
+            )
+            for item in result.divergences
+        ],
+        documents=result.documents,
+        children_expected=result.children_expected,
+        children_found=result.children_found,
+    )
+
+
+def watched_to_proto(file: WatchedFile) -> ingest_pb2.WatchedFile:
+    return ingest_pb2.WatchedFile(
+        location=file.location,
+        source=file.source,
+        document_id=file.document_id,
+        checked_at=_timestamp(file.checked_at),
+        changed_at=_timestamp(file.changed_at),
+        vanished_at=_timestamp(file.vanished_at),
+        failure=file.failure,
     )
 
 
@@ -169,6 +235,15 @@ def event_to_proto(event: AuditEvent) -> ingest_pb2.AuditEvent:
         document_id=event.document_id,
         version=event.version,
         reason=event.reason,
+    )
+
+
+def _review(review: Review) -> ingest_pb2.Review:
+    return ingest_pb2.Review(
+        reviewer=review.reviewer,
+        decision=ingest_pb2.ReviewDecision.Value(f"REVIEW_DECISION_{review.decision.name}"),
+        comment=review.comment,
+        at=_timestamp(review.at),
     )
 
 

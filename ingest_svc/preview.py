@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from ingest_svc.blobs import BlobStore
+from ingest_svc.blobs.ports import Blobs
 from ingest_svc.jobs.ports import Cleaner, Parser
 from ingest_svc.registry.records import ParsedContent
 from ingest_svc.uploads.header import UploadLimits, check_file
@@ -15,7 +15,7 @@ from ingest_svc.uploads.receive import UploadPart, receive_bytes, receive_header
 async def preview(
     parts: AsyncIterator[UploadPart],
     *,
-    blobs: BlobStore,
+    blobs: Blobs,
     parser: Parser,
     clean: Cleaner,
     limits: UploadLimits,

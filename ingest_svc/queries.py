@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from ingest_svc.lifecycle import DocumentState
+from ingest_svc.jobs.journal import utc_now
+from ingest_svc.lifecycle import ENDED_STATES, DocumentState
 from ingest_svc.page_tokens import document_mark, document_token, event_mark, event_token, page_size
 from ingest_svc.registry import audit, documents, passages, versions
 from ingest_svc.registry.database import Database
-from ingest_svc.registry.records import AuditEvent, ParsedContent, Passage, Version
-from radref.errors import InvalidInput, NotFound
+from ingest_svc.registry.records import AuditEvent, ParsedContent, Passage, Review, Version
+from ingest_svc.registry.reviews import reviews_of
+from ingest_svc.registry.supersession import supersession_warnings
+from ingest_svc.registry.watched_files import vanished_since
+from ingest_svc.section_diff import SectionChange, diff_sections
+from ingest_svc.validity import Standing, standing
+from radref.errors import InvalidInput, NotFound, PreconditionFailed
 
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """A version, and which version of its document is searched (0 = none)."""
+    """A version and what belongs to it.
+
+    Attributes:
+        active_version: version of its document that is searched; 0 = none.
+        reviews: of this version, oldest first.
+        vanished_at: since when the document is not found at its watched source; None = it is, or not watched.
+    """
 
     version: Version
     active_version: int
+    reviews: Sequence[Review] = ()
+    vanished_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +50,12 @@ class DocumentPage:
 
 @dataclass(frozen=True, slots=True)
 class PassageSource:
-    """A cited passage and the version it is of."""
+    """A cited passage, the version it is of, and what its state and the law mean for who cites it now."""
 
     passage: Passage
     version: Version
+    state: DocumentState
+    standing: Standing
 
 
 async def list_documents(
@@ -61,19 +79,21 @@ async def list_documents(
             field="topics",
         )
     size, after = page_size(asked_size), document_mark(page_token)
-    found, mark, total = await database.read(
-        lambda session: documents.list_documents(
+
+    def work(session: Session) -> DocumentPage:
+        found, mark, total = documents.list_documents(
             session, states=states, topics=topics, limit=size, after=after
         )
-    )
-    views = [VersionView(item.newest, item.active_version) for item in found]
-    return DocumentPage(views, document_token(mark), total)
+        views = _views(session, [(item.newest, item.active_version) for item in found])
+        return DocumentPage(views, document_token(mark), total)
+
+    return await database.read(work)
 
 
 async def get_document(
     database: Database, document_id: str, version: int
 ) -> tuple[VersionView, ParsedContent | None]:
-    """A version and its text (None before parsing).
+    """A version and its text (None before parsing); what it supersedes but is not here is a warning.
 
     Args:
         version: from 1; 0 = newest.
@@ -86,7 +106,11 @@ async def get_document(
         document = documents.get_document(session, document_id)
         found = versions.get_version(session, document_id, version) if version else document.newest
         content = versions.load_content(session, document_id, found.version)
-        return VersionView(found, document.active_version), content
+        (view,) = _views(session, [(found, document.active_version)])
+        if content is not None and (warnings := supersession_warnings(session, found.metadata.supersedes)):
+            report = replace(content.report, warnings=(*content.report.warnings, *warnings))
+            content = replace(content, report=report)
+        return view, content
 
     return await database.read(work)
 
@@ -100,10 +124,8 @@ async def list_versions(database: Database, document_id: str) -> list[VersionVie
 
     def work(session: Session) -> list[VersionView]:
         document = documents.get_document(session, document_id)
-        return [
-            VersionView(version, document.active_version)
-            for version in versions.list_versions(session, document_id)
-        ]
+        own = versions.list_versions(session, document_id)
+        return _views(session, [(version, document.active_version) for version in own])
 
     return await database.read(work)
 
@@ -119,9 +141,57 @@ async def get_passage(database: Database, citation_id: str) -> PassageSource:
         passage = passages.find_passage(session, citation_id)
         if passage is None:
             raise NotFound("No passage has this citation id.", reason="UNKNOWN_CITATION", field="citation_id")
-        return PassageSource(passage, versions.get_version(session, passage.document_id, passage.version))
+        version = versions.get_version(session, passage.document_id, passage.version)
+        document = documents.get_document(session, passage.document_id)
+        superseding = {
+            newer.document_id: newer.metadata
+            for newer in versions.list_superseding(session)
+            if newer.document_id != passage.document_id
+        }
+        return PassageSource(
+            passage,
+            version,
+            _cited_state(version, document.active_version),
+            standing(passage.document_id, version.metadata, superseding, utc_now()),
+        )
 
     return await database.read(work)
+
+
+async def diff_versions(
+    database: Database, document_id: str, from_version: int, to_version: int
+) -> list[SectionChange]:
+    """What changed between the texts of two versions, section by section (see `section_diff`).
+
+    Args:
+        from_version, to_version: from 1.
+
+    Raises:
+        InvalidInput: OUT_OF_RANGE, a version is not named.
+        NotFound: UNKNOWN_DOCUMENT or UNKNOWN_VERSION.
+        PreconditionFailed: INVALID_STATE, a version has no text: it is not parsed yet, or could not be.
+    """
+    for name, number in (("from_version", from_version), ("to_version", to_version)):
+        if number == 0:
+            raise InvalidInput("Name both versions to compare.", reason="OUT_OF_RANGE", field=name)
+
+    def load(session: Session, number: int, field: str) -> ParsedContent:
+        version = versions.get_version(session, document_id, number)
+        content = versions.load_content(session, document_id, number)
+        if content is None:
+            raise PreconditionFailed(
+                f"Version {number} of document {document_id} ({version.state}) has no text to compare.",
+                field=field,
+            )
+        return content
+
+    before, after = await database.read(
+        lambda session: (
+            load(session, from_version, "from_version"),
+            load(session, to_version, "to_version"),
+        )
+    )
+    return await asyncio.to_thread(diff_sections, before.blocks, after.blocks)
 
 
 async def list_audit_events(
@@ -137,3 +207,25 @@ async def list_audit_events(
         lambda session: audit.list_events(session, document_id=document_id, limit=size, before=before)
     )
     return events, event_token(mark)
+
+
+def _views(session: Session, found: Sequence[tuple[Version, int]]) -> list[VersionView]:
+    ids = {version.document_id for version, _ in found}
+    reviews = reviews_of(session, ids)
+    vanished = vanished_since(session, ids)
+    return [
+        VersionView(
+            version,
+            active,
+            reviews.get((version.document_id, version.version), ()),
+            vanished.get(version.document_id),
+        )
+        for version, active in found
+    ]
+
+
+def _cited_state(version: Version, active_version: int) -> DocumentState:
+    # A version on its way back is out of force until it arrives; so is one that did not arrive.
+    if version.ended_at is None or version.state in ENDED_STATES:
+        return version.state
+    return DocumentState.SUPERSEDED if active_version else DocumentState.WITHDRAWN

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ingest_svc import messages, queries
-from ingest_svc.blobs import BlobStore
+from ingest_svc.blobs.ports import Blobs
 from ingest_svc.jobs.events import JobEvents
 from ingest_svc.jobs.ports import Cleaner, Parser
 from ingest_svc.jobs.watch import watch_job
+from ingest_svc.maintenance import Reembed, Verification
 from ingest_svc.preview import preview
+from ingest_svc.registry import watched_files
 from ingest_svc.registry.database import Database
+from ingest_svc.replacing import Replacing
 from ingest_svc.retry import retry_job
+from ingest_svc.reviewing import Reviewing
+from ingest_svc.rollback import Rollback
 from ingest_svc.submission import Submission
 from ingest_svc.uploads.header import UploadLimits
 from ingest_svc.uploads.receive import UploadPart
@@ -22,6 +27,7 @@ from ingest_svc.withdrawal import Withdrawal
 from radref.api.ingest.v1 import ingest_pb2 as pb
 from radref.api.ingest.v1 import ingest_pb2_grpc
 from radref.errors import Unimplemented
+from radref.service.actor import actor_of
 from radref.service.handlers import Context
 
 
@@ -30,12 +36,17 @@ class Parts:
     """What the servicer calls."""
 
     database: Database
-    blobs: BlobStore
+    blobs: Blobs
     parser: Parser
     clean: Cleaner
     events: JobEvents
     submission: Submission
+    replacing: Replacing
+    reviewing: Reviewing
+    rollback: Rollback
     withdrawal: Withdrawal
+    verification: Verification
+    reembed: Reembed
     limits: UploadLimits
     wake: Callable[[], None]
 
@@ -49,7 +60,7 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
     async def SubmitDocument(  # noqa: N802
         self, request_iterator: AsyncIterator[pb.SubmitDocumentRequest], context: Context
     ) -> pb.SubmitDocumentResponse:
-        done = await self._parts.submission.submit(_upload(request_iterator))
+        done = await self._parts.submission.submit(_upload(request_iterator), actor_of(context))
         return pb.SubmitDocumentResponse(
             document_id=done.document_id, version=done.version, job_id=done.job_id, duplicate=done.duplicate
         )
@@ -62,7 +73,7 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
 
     async def RetryJob(self, request: pb.RetryJobRequest, context: Context) -> pb.RetryJobResponse:  # noqa: N802
         parts = self._parts
-        job = await retry_job(parts.database, parts.events, parts.wake, request.job_id)
+        job = await retry_job(parts.database, parts.events, parts.wake, request.job_id, actor_of(context))
         return pb.RetryJobResponse(job=messages.job_to_proto(job))
 
     async def ListDocuments(  # noqa: N802
@@ -98,7 +109,9 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
     async def WithdrawDocument(  # noqa: N802
         self, request: pb.WithdrawDocumentRequest, context: Context
     ) -> pb.WithdrawDocumentResponse:
-        previous = await self._parts.withdrawal.withdraw(request.document_id, request.reason)
+        previous = await self._parts.withdrawal.withdraw(
+            request.document_id, request.reason, actor_of(context)
+        )
         return pb.WithdrawDocumentResponse(previous_version=previous)
 
     async def ListVersions(  # noqa: N802
@@ -137,30 +150,54 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
     async def ReviewDocument(  # noqa: N802
         self, request: pb.ReviewDocumentRequest, context: Context
     ) -> pb.ReviewDocumentResponse:
-        _not_in_this_release("Reviewing documents")
+        done = await self._parts.reviewing.review(
+            request.document_id,
+            request.version,
+            messages.decision_from_proto(request.decision),
+            request.comment,
+            actor_of(context),
+        )
+        return pb.ReviewDocumentResponse(job_id=done.job_id, approvals_missing=done.approvals_missing)
 
     async def ReplaceDocument(  # noqa: N802
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Context
     ) -> pb.ReplaceDocumentResponse:
-        _not_in_this_release("Replacing a document by a new version")
+        done = await self._parts.replacing.replace(_upload(request_iterator), actor_of(context))
+        return pb.ReplaceDocumentResponse(version=done.version, job_id=done.job_id, duplicate=done.duplicate)
 
     async def RollbackDocument(  # noqa: N802
         self, request: pb.RollbackDocumentRequest, context: Context
     ) -> pb.RollbackDocumentResponse:
-        _not_in_this_release("Going back to an earlier version")
+        done = await self._parts.rollback.roll_back(
+            request.document_id, request.version, request.reason, actor_of(context)
+        )
+        return pb.RollbackDocumentResponse(previous_version=done.previous_version, job_id=done.job_id)
 
     async def DiffVersions(  # noqa: N802
         self, request: pb.DiffVersionsRequest, context: Context
     ) -> pb.DiffVersionsResponse:
-        _not_in_this_release("Comparing versions")
+        changes = await queries.diff_versions(
+            self._parts.database, request.document_id, request.from_version, request.to_version
+        )
+        return pb.DiffVersionsResponse(sections=[messages.change_to_proto(change) for change in changes])
 
     async def VerifyIndex(  # noqa: N802
         self, request: pb.VerifyIndexRequest, context: Context
     ) -> pb.VerifyIndexResponse:
-        _not_in_this_release("Comparing registry and index")
+        return messages.verification_to_proto(
+            await self._parts.verification.verify(request.repair, actor_of(context))
+        )
 
     async def Reembed(self, request: pb.ReembedRequest, context: Context) -> pb.ReembedResponse:  # noqa: N802
-        _not_in_this_release("Building the index anew with another model")
+        return pb.ReembedResponse(job_id=await self._parts.reembed(request.model, actor_of(context)))
+
+    async def ListWatchedFiles(  # noqa: N802
+        self, request: pb.ListWatchedFilesRequest, context: Context
+    ) -> pb.ListWatchedFilesResponse:
+        files = await self._parts.database.read(
+            lambda session: watched_files.list_watched(session, only_troubled=request.only_troubled)
+        )
+        return pb.ListWatchedFilesResponse(files=[messages.watched_to_proto(file) for file in files])
 
     async def SubmitVariant(  # noqa: N802
         self, request: pb.SubmitVariantRequest, context: Context
@@ -168,9 +205,7 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
         _not_in_this_release("Appropriateness variants")
 
 
-async def _upload(
-    requests: AsyncIterator[pb.SubmitDocumentRequest] | AsyncIterator[pb.ParseDocumentRequest],
-) -> AsyncIterator[UploadPart]:
+async def _upload(requests: AsyncIterator[messages.UploadMessage]) -> AsyncIterator[UploadPart]:
     async for request in requests:
         yield messages.upload_part(request)
 

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from ingest_svc.blobs import BlobStore
+from ingest_svc.blobs.ports import Blobs
 from ingest_svc.document_ids import derived_document_id
 from ingest_svc.jobs.journal import utc_now
 from ingest_svc.lifecycle import REOPENABLE_STATES
 from ingest_svc.registry import audit, documents, jobs, versions
 from ingest_svc.registry.database import Database
+from ingest_svc.registry.supersession import check_no_cycle
 from ingest_svc.uploads.header import UploadHeader, UploadLimits, check_submission
 from ingest_svc.uploads.receive import UploadPart, receive_bytes, receive_header
 from radref.errors import PreconditionFailed
+from radref.service.actor import LOCAL_ACTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Submission:
         self,
         *,
         database: Database,
-        blobs: BlobStore,
+        blobs: Blobs,
         limits: UploadLimits,
         wake: Callable[[], None],
     ) -> None:
@@ -49,11 +51,18 @@ class Submission:
         self._limits = limits
         self._wake = wake
 
-    async def submit(self, parts: AsyncIterator[UploadPart]) -> Submitted:
+    async def submit(
+        self, parts: AsyncIterator[UploadPart], actor: str = LOCAL_ACTOR, *, trusted: bool | None = None
+    ) -> Submitted:
         """Stores an upload and queues its job; the same bytes again are answered with what is there.
 
+        Args:
+            actor: who uploads.
+            trusted: goes live without review, or must not; None = as the site's setting says.
+
         Raises:
-            InvalidInput: the header, its metadata or the stream is not acceptable.
+            InvalidInput: the header, its metadata or the stream is not acceptable, or the document would
+                supersede itself.
             PreconditionFailed: INVALID_STATE, the document id is taken by other bytes.
             Unavailable: BACKEND_UNAVAILABLE, the registry does not answer.
         """
@@ -62,14 +71,16 @@ class Submission:
             await receive_bytes(parts, header.size_bytes, blob)
             await blob.keep()
             submitted = await self._database.write(
-                lambda session: _register(session, header, blob.sha256, uuid.uuid4().hex)
+                lambda session: _register(session, header, blob.sha256, uuid.uuid4().hex, actor, trusted)
             )
         if not submitted.duplicate:
             self._wake()
         return submitted
 
 
-def _register(session: Session, header: UploadHeader, sha256: str, job_id: str) -> Submitted:
+def _register(
+    session: Session, header: UploadHeader, sha256: str, job_id: str, actor: str, trusted: bool | None
+) -> Submitted:
     live = versions.find_live(session, sha256)
     if live is not None:
         return Submitted(live.document_id, live.version, "", duplicate=True)
@@ -84,6 +95,9 @@ def _register(session: Session, header: UploadHeader, sha256: str, job_id: str) 
             "another id.",
             field="header.document_id",
         )
+    # The newest version may have ended while an older one is on its way back.
+    versions.refuse_in_progress(session, document_id)
+    check_no_cycle(session, document_id, header.metadata.supersedes)
     now = utc_now()
     version = versions.add_version(
         session,
@@ -93,12 +107,14 @@ def _register(session: Session, header: UploadHeader, sha256: str, job_id: str) 
         file_name=header.file_name,
         metadata=header.metadata,
         now=now,
+        submitted_by=actor,
+        trusted=trusted,
     )
     jobs.add_job(session, job_id=job_id, document_id=document_id, version=version.version, now=now)
     audit.add_event(
         session,
         at=now,
-        actor=audit.LOCAL_ACTOR,
+        actor=actor,
         action="submitted",
         document_id=document_id,
         version=version.version,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,20 @@ class ManifestEntry(BaseModel):
     source: str | dict[str, Any] = ""
     year: int = 0
     authority: str = ""
+    effective_from: datetime | None = None
+    effective_until: datetime | None = None
+    supersedes: tuple[str, ...] = ()
 
     def metadata(self) -> documents_pb2.DocumentMetadata:
-        """The entry as the API takes it; a structured source becomes "repo path@commit"."""
+        """The entry as the API takes it; a structured source becomes "repo path@commit".
+
+        Moments are ISO 8601; without a zone UTC.
+        """
         source = self.source
         if isinstance(source, dict):
             place = " ".join(str(source[key]) for key in ("repo", "path") if source.get(key))
             source = f"{place}@{source['commit']}" if source.get("commit") else place
-        return documents_pb2.DocumentMetadata(
+        made = documents_pb2.DocumentMetadata(
             title=self.title,
             topic=self.topic,
             language=self.language,
@@ -45,7 +52,15 @@ class ManifestEntry(BaseModel):
             source=source,
             year=self.year,
             authority=self.authority,
+            supersedes=self.supersedes,
         )
+        for stamp, moment in (
+            (made.effective_from, self.effective_from),
+            (made.effective_until, self.effective_until),
+        ):
+            if moment is not None:
+                stamp.FromDatetime(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        return made
 
 
 def load_manifest(folder: Path) -> dict[str, ManifestEntry]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from retrieval_svc.model import DocumentRecord, StageRecord
 from retrieval_svc.terms import TermCounts, TermStatistics
+from retrieval_svc.validity import Superseders, superseders_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +20,33 @@ class Snapshot:
     Attributes:
         active: the staging that is searched, by document id.
         stages: the same stagings by their id.
+        superseders: which of these documents name each other in `supersedes`.
         index_version: grows with every activation or withdrawal; 0 = none yet.
         changed_at: when it last did.
     """
 
     active: Mapping[str, StageRecord]
     stages: Mapping[str, StageRecord]
+    superseders: Superseders
     index_version: int
     changed_at: datetime | None
+
+    @classmethod
+    def of(
+        cls, active: Mapping[str, StageRecord], index_version: int, changed_at: datetime | None
+    ) -> Snapshot:
+        """The snapshot in which these stagings are searched."""
+        return cls(
+            active=MappingProxyType(active),
+            stages=MappingProxyType({record.stage: record for record in active.values()}),
+            superseders=superseders_of(active),
+            index_version=index_version,
+            changed_at=changed_at,
+        )
+
+    def with_staging(self, record: StageRecord) -> Snapshot:
+        """The same with this staging in the place of what is searched of its document."""
+        return Snapshot.of({**self.active, record.document_id: record}, self.index_version, self.changed_at)
 
 
 class Catalogue:
@@ -40,7 +60,7 @@ class Catalogue:
         self._staged: dict[str, StageRecord] = {}
         self._documents: dict[str, DocumentRecord] = {}
         self._statistics = TermStatistics()
-        self._snapshot = Snapshot(MappingProxyType({}), MappingProxyType({}), 0, None)
+        self._snapshot = Snapshot.of({}, 0, None)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -79,6 +99,11 @@ class Catalogue:
         """One more than any staging or switch has."""
         staged = max((record.sequence for record in self._staged.values()), default=0)
         return max(staged, self._snapshot.index_version) + 1
+
+    @property
+    def documents(self) -> Iterable[DocumentRecord]:
+        """The record of every document that was ever searched."""
+        return tuple(self._documents.values())
 
     def document(self, document_id: str) -> DocumentRecord | None:
         return self._documents.get(document_id)
@@ -136,9 +161,6 @@ class Catalogue:
             if record.stage
         }
         newest = max(self._documents.values(), key=lambda record: record.sequence, default=None)
-        self._snapshot = Snapshot(
-            active=MappingProxyType(active),
-            stages=MappingProxyType({record.stage: record for record in active.values()}),
-            index_version=newest.sequence if newest else 0,
-            changed_at=newest.changed_at if newest else None,
+        self._snapshot = Snapshot.of(
+            active, newest.sequence if newest else 0, newest.changed_at if newest else None
         )

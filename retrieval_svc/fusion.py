@@ -51,21 +51,16 @@ def rrf_scores(rankings: Iterable[Sequence[K]], k: int) -> dict[K, float]:
     return dict(scores)
 
 
-def fuse(
-    hits: LegHits, *, scope: FusionScope, rrf_k: int, per_collection: int, candidates: int
-) -> list[FusedChild]:
-    """One list of children, best first.
+def score_children(hits: LegHits, *, scope: FusionScope, rrf_k: int) -> list[FusedChild]:
+    """Every child that was found, best first, by RRF over the legs.
 
-    Per collection: RRF over its legs, its best `per_collection`. Then the best `candidates` of all by RRF
-    score. With `FusionScope.GLOBAL` a leg's hits of all collections are merged by their absolute scores
-    first, so RRF ranks run over all collections; the two cuts are the same. Equal scores are ordered by
+    Per collection: RRF over its legs. With `FusionScope.GLOBAL` a leg's hits of all collections are merged
+    by their absolute scores first, so RRF ranks run over all collections. Equal scores are ordered by
     citation id and ordinal, which favours no collection.
 
     Args:
         hits: what each leg returned in each collection, in any order.
         rrf_k: RRF's constant, >= 1.
-        per_collection: children kept of each collection, >= 1.
-        candidates: children kept of all, >= 1.
     """
     children: dict[_Key, Child] = {}
     topics: dict[_Key, str] = {}
@@ -81,22 +76,32 @@ def fuse(
             group.append((-hit.score, key))
     # A child lives in one collection, so one call serves both scopes.
     scores = rrf_scores(([key for _, key in sorted(group)] for group in groups.values()), rrf_k)
+    return [
+        FusedChild(
+            child=children[key],
+            topic=topics[key],
+            rrf_score=-score,
+            dense_score=absolute[Leg.DENSE].get(key),
+            bm25_score=absolute[Leg.BM25].get(key),
+        )
+        for score, key in sorted((-score, key) for key, score in scores.items())
+    ]
+
+
+def cut_children(children: Iterable[FusedChild], *, per_collection: int, candidates: int) -> list[FusedChild]:
+    """The best `per_collection` of each collection, and of those the best `candidates`.
+
+    Args:
+        children: best first.
+        per_collection, candidates: >= 1.
+    """
     kept: list[FusedChild] = []
     counts: defaultdict[str, int] = defaultdict(int)
-    for score, key in sorted((-score, key) for key, score in scores.items()):
-        topic = topics[key]
-        if counts[topic] == per_collection:
+    for fused in children:
+        if counts[fused.topic] == per_collection:
             continue
-        counts[topic] += 1
-        kept.append(
-            FusedChild(
-                child=children[key],
-                topic=topic,
-                rrf_score=-score,
-                dense_score=absolute[Leg.DENSE].get(key),
-                bm25_score=absolute[Leg.BM25].get(key),
-            )
-        )
+        counts[fused.topic] += 1
+        kept.append(fused)
         if len(kept) == candidates:
             break
     return kept

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
 
 import numpy as np
 import structlog
@@ -24,6 +23,7 @@ from retrieval_svc.model import (
     ParentKey,
     StageRecord,
 )
+from retrieval_svc.shielded import Shielded
 from retrieval_svc.staging import (
     Batch,
     NewParent,
@@ -36,8 +36,6 @@ from retrieval_svc.staging import (
 from retrieval_svc.store.protocol import PointCounts, StoreCounts, VectorStore
 from retrieval_svc.terms import TermCounts, count_terms
 
-T = TypeVar("T")
-
 log = structlog.get_logger()
 
 
@@ -47,6 +45,15 @@ class StageCounts:
 
     parents: int
     children: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedVersion:
+    """A staged version, whether it is the one that is searched, and what the store really holds of it."""
+
+    record: StageRecord
+    active: bool
+    stored: PointCounts
 
 
 class Index:
@@ -76,7 +83,7 @@ class Index:
         self._now = now
         self._switching = asyncio.Lock()
         self._staging: set[str] = set()
-        self._running: set[asyncio.Task[Any]] = set()
+        self._shielded = Shielded()
 
     @property
     def sparse_fingerprint(self) -> str:
@@ -187,18 +194,49 @@ class Index:
         return await self._shielded(self._activate(document_id, version))
 
     async def withdraw(self, document_id: str) -> int:
-        """Takes a document out of search. Withdrawing it twice is no error.
+        """Takes a document out of search. Withdrawing it twice, or one that was never staged, is no error.
 
         Returns:
             The version that was searched before; 0 = none.
 
         Raises:
             InvalidInput: id out of range.
-            NotFound: the index never held this document (UNKNOWN_DOCUMENT).
             Unavailable: the store failed.
         """
         check_document_id(document_id, "document_id")
         return await self._shielded(self._withdraw(document_id))
+
+    async def follow(self, searched: Catalogue) -> None:
+        """Makes this index, which is not searched yet, hold the same versions active as another one.
+
+        Raises:
+            PreconditionFailed: active versions of the other one are not staged here, or not whole
+                (INVALID_STATE); `metadata["missing"]` says how many.
+            Unavailable: the store failed. Calling it again starts over.
+        """
+        await self._shielded(self._follow(searched))
+
+    async def versions(self) -> list[ListedVersion]:
+        """Every staged version by document and version; of several stagings of one the searched or newest.
+
+        Raises:
+            Unavailable: the store failed.
+        """
+        before = {record.stage for record in self._catalogue.staged}
+        stored = await self._store.stored_stages()
+        active = self._catalogue.snapshot.stages
+        chosen: dict[tuple[str, int], StageRecord] = {}
+        for record in self._catalogue.staged:
+            # One that was completed since is not counted in `stored`.
+            if record.stage in before:
+                key = record.document_id, record.version
+                chosen[key] = max(
+                    chosen.get(key, record), record, key=lambda one: (one.stage in active, one.sequence)
+                )
+        return [
+            ListedVersion(record, record.stage in active, stored.get(record.stage, PointCounts(0, 0)))
+            for _, record in sorted(chosen.items())
+        ]
 
     async def counts(self) -> StoreCounts:
         """Points stored, all versions."""
@@ -238,6 +276,7 @@ class Index:
                     start=child.start,
                     end=child.end,
                     section_path=child.section_path,
+                    parent_text=checker.keys[child.citation_id],
                 ),
                 dense=child.vector,
                 sparse=vector,
@@ -257,6 +296,36 @@ class Index:
             await self._store.put_stage(record, terms)
             self._catalogue.add_stage(record)
 
+    async def _follow(self, searched: Catalogue) -> None:
+        async with self._switching:
+            stored = await self._store.stored_stages() if self._store.identity else {}
+            active = searched.snapshot.active
+            here: dict[str, str] = {}
+            for document_id, other in active.items():
+                record = self._catalogue.newest(document_id, other.version)
+                if record and stored.get(record.stage) == PointCounts(record.parents, record.children):
+                    here[document_id] = record.stage
+            if missing := len(active) - len(here):
+                raise PreconditionFailed(
+                    f"{missing} of {len(active)} searched documents are not staged in the new index: "
+                    "stage them, then switch",
+                    metadata={"missing": str(missing)},
+                )
+            # Above every sequence of both indexes, so that the index version grows with the switch too.
+            first = max(searched.next_sequence(), self._catalogue.next_sequence())
+            known = sorted(searched.documents, key=lambda record: record.sequence)
+            known += [one for one in self._catalogue.documents if searched.document(one.document_id) is None]
+            if not known or self._store.identity is None:
+                return
+            now = self._now()
+            await self._store.put_documents(
+                [
+                    DocumentRecord(record.document_id, here.get(record.document_id, ""), sequence, now)
+                    for sequence, record in enumerate(known, start=first)
+                ]
+            )
+            await self.load()
+
     async def _activate(self, document_id: str, version: int) -> int:
         async with self._switching:
             record = self._catalogue.newest(document_id, version)
@@ -274,8 +343,6 @@ class Index:
 
     async def _withdraw(self, document_id: str) -> int:
         async with self._switching:
-            if not self._catalogue.knows(document_id):
-                raise NotFound("the index does not hold this document", reason="UNKNOWN_DOCUMENT")
             previous = self._active(document_id)
             if previous is None:
                 return 0
@@ -310,13 +377,6 @@ class Index:
 
     def _active(self, document_id: str) -> StageRecord | None:
         return self._catalogue.snapshot.active.get(document_id)
-
-    async def _shielded(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs to its end even when the caller goes away: store and memory must not drift apart."""
-        task = asyncio.ensure_future(work)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        return await asyncio.shield(task)
 
 
 def _stored(stage: str, parent: NewParent, vector: SparseVector) -> Parent:

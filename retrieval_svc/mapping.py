@@ -11,18 +11,26 @@ from radref.api.retrieval.v1 import index_pb2, retrieval_pb2
 from radref.errors import InvalidInput
 from retrieval_svc.catalogue import Snapshot
 from retrieval_svc.fusion import FusedChild
+from retrieval_svc.index import ListedVersion
 from retrieval_svc.model import Filters, IndexIdentity, Leg, Metadata
-from retrieval_svc.query import Limits, Query
+from retrieval_svc.query import Limits, Preview, Query
 from retrieval_svc.retrieve import Retrieval, RetrievedParent
 from retrieval_svc.search import LegReport
 from retrieval_svc.staging import Batch, NewChild, NewParent, StageHeader
 from retrieval_svc.store.protocol import StoreCounts
+from retrieval_svc.validity import Validity
 
 _LEGS = {
     documents_pb2.SEARCH_LEG_DENSE: Leg.DENSE,
     documents_pb2.SEARCH_LEG_BM25: Leg.BM25,
 }
 _LEG_VALUES = {leg: value for value, leg in _LEGS.items()}
+_VALIDITIES = {
+    Validity.IN_FORCE: documents_pb2.VALIDITY_IN_FORCE,
+    Validity.NOT_YET: documents_pb2.VALIDITY_NOT_YET,
+    Validity.EXPIRED: documents_pb2.VALIDITY_EXPIRED,
+    Validity.SUPERSEDED: documents_pb2.VALIDITY_SUPERSEDED,
+}
 
 
 def query_from(request: retrieval_pb2.RetrieveRequest) -> Query:
@@ -42,6 +50,11 @@ def query_from(request: retrieval_pb2.RetrieveRequest) -> Query:
             document_ids=tuple(filters.document_ids),
             year_from=filters.year_from,
             year_to=filters.year_to,
+        ),
+        preview=(
+            Preview(request.preview.document_id, request.preview.version)
+            if request.HasField("preview")
+            else None
         ),
     )
 
@@ -104,7 +117,11 @@ def batch_from(batch: index_pb2.StageBatch) -> Batch:
 
 
 def stats_response(
-    counts: StoreCounts, documents: dict[str, int], snapshot: Snapshot, identity: IndexIdentity | None
+    counts: StoreCounts,
+    documents: dict[str, int],
+    snapshot: Snapshot,
+    identity: IndexIdentity | None,
+    building_fingerprint: str,
 ) -> index_pb2.GetStatsResponse:
     """`documents` = searched documents by topic."""
     response = index_pb2.GetStatsResponse(
@@ -119,10 +136,23 @@ def stats_response(
         embedder_fingerprint=identity.embedder_fingerprint if identity else "",
         dimension=identity.dimension if identity else 0,
         index_version=snapshot.index_version,
+        building_fingerprint=building_fingerprint,
     )
     if snapshot.changed_at is not None:
         response.changed_at.FromDatetime(snapshot.changed_at)
     return response
+
+
+def listed_version(listed: ListedVersion) -> index_pb2.ListVersionsResponse:
+    return index_pb2.ListVersionsResponse(
+        document_id=listed.record.document_id,
+        version=listed.record.version,
+        active=listed.active,
+        parents_staged=listed.record.parents,
+        children_staged=listed.record.children,
+        parents_stored=listed.stored.parents,
+        children_stored=listed.stored.children,
+    )
 
 
 def _parent(found: RetrievedParent) -> retrieval_pb2.RetrievedParent:
@@ -135,13 +165,18 @@ def _parent(found: RetrievedParent) -> retrieval_pb2.RetrievedParent:
         text=parent.text,
         section_path=parent.section_path,
         metadata=_metadata(found.record.metadata),
+        validity=_VALIDITIES[found.standing.validity],
+        superseded_by=found.standing.superseded_by,
     )
     if parent.pages:
         passage.pages.first, passage.pages.last = parent.pages
+    if found.standing.superseded_at is not None:
+        passage.superseded_at.FromDatetime(found.standing.superseded_at)
     return retrieval_pb2.RetrievedParent(
         passage=passage,
         rrf_score=found.ranked.rrf_score,
         children=[_hit(child) for child in found.ranked.children],
+        duplicate_document_ids=found.duplicates,
     )
 
 

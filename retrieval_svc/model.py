@@ -68,7 +68,12 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """Identity and place of a child: [start, end) in code points of its parent's text."""
+    """Identity and place of a child: [start, end) in code points of its parent's text.
+
+    Attributes:
+        parent_text: key of the parent's text, see `retrieval_svc.duplicates`; empty where the index was
+            written before there were such keys.
+    """
 
     parent: ParentKey
     document_id: str
@@ -76,6 +81,7 @@ class Child:
     start: int
     end: int
     section_path: tuple[str, ...]
+    parent_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from radref.errors import InvalidInput
 from retrieval_svc.model import Filters, Leg
 from retrieval_svc.profiles import Profile
-from retrieval_svc.staging import unknown_topic
+from retrieval_svc.staging import check_document_id, check_version, unknown_topic
 
 MAX_QUERY = 20_000
 # Filter values of one field; a longer list is a mistake of the caller and costs time in every collection.
@@ -26,6 +26,14 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Preview:
+    """A staged version to search as if it were the one that is searched."""
+
+    document_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A question to retrieve for.
 
@@ -33,6 +41,7 @@ class Query:
         text: 1-20000 characters.
         legs: empty = all.
         topics: empty = all that are searched by default.
+        preview: None = what is searched, as it is.
     """
 
     text: str
@@ -40,6 +49,7 @@ class Query:
     limits: Limits = Limits()
     topics: tuple[str, ...] = ()
     filters: Filters = field(default_factory=Filters)
+    preview: Preview | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,7 @@ class Plan:
     topics: tuple[str, ...]
     filters: Filters
     profile: Profile
+    preview: Preview | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +100,16 @@ def plan(query: Query, topics: Topics, profile: Profile) -> Plan:
         if topic not in topics.all:
             raise unknown_topic(topic, topics.all, "filters.topics")
     _check_filters(query.filters)
+    if query.preview is not None:
+        check_document_id(query.preview.document_id, "preview.document_id")
+        check_version(query.preview.version, "preview.version")
     return Plan(
         text=query.text,
         legs=tuple(dict.fromkeys(query.legs)) or tuple(Leg),
         topics=tuple(dict.fromkeys(query.topics)) or topics.default,
         filters=query.filters,
         profile=_limited(profile, query.limits),
+        preview=query.preview,
     )
 
 

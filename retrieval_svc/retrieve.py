@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import structlog
 
 from radref.errors import (
     DeadlineExceeded,
     Internal,
+    NotFound,
     Overloaded,
     PreconditionFailed,
     Unavailable,
@@ -18,13 +20,17 @@ from radref.errors import (
 from radref.service.metrics import DEGRADED, stage_timer
 from retrieval_svc.bm25 import Bm25Encoder, SparseVector
 from retrieval_svc.catalogue import Catalogue, Snapshot
-from retrieval_svc.fusion import FusedChild, RankedParent, fuse, rank_parents
-from retrieval_svc.model import Leg, Parent, StageRecord
+from retrieval_svc.duplicates import duplicate_parents, other_documents
+from retrieval_svc.fusion import FusedChild, RankedParent, cut_children, rank_parents, score_children
+from retrieval_svc.generations import Generation
+from retrieval_svc.model import Leg, Parent, ParentKey, StageRecord
 from retrieval_svc.profiles import IdfScope, Profile
 from retrieval_svc.query import Plan, Query, Topics, plan
 from retrieval_svc.search import LegReport, Searched, search_legs
 from retrieval_svc.signals import COVERAGE_PARENTS, Signals, best_score, term_coverage
 from retrieval_svc.store.protocol import VectorStore
+from retrieval_svc.terms import TermStatistics
+from retrieval_svc.validity import Standing, standing
 
 log = structlog.get_logger()
 
@@ -37,16 +43,24 @@ class QueryEmbedding:
     fingerprint: str
 
 
-EmbedQuery = Callable[[str], Awaitable[QueryEmbedding]]
+# Vector of a question by the model with this fingerprint.
+EmbedQuery = Callable[[str, str], Awaitable[QueryEmbedding]]
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievedParent:
-    """A parent with its version and the children that led to it, best first."""
+    """A parent with its version and the children that led to it, best first.
+
+    Attributes:
+        standing: whether its document is in force.
+        duplicates: ids of other documents that hold the same text, ascending.
+    """
 
     parent: Parent
     record: StageRecord
     ranked: RankedParent
+    standing: Standing
+    duplicates: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +68,7 @@ class Retrieval:
     """Answer of `Retriever.retrieve`.
 
     Attributes:
-        parents: best first.
+        parents: those of documents in force first, best first among them; the others behind, best first.
         candidates: every fused child, best first.
         timings: milliseconds by stage: embed (where done), search, parents.
     """
@@ -72,28 +86,30 @@ class Retriever:
     """Answers questions from the index.
 
     Args:
+        searched: the generation that is searched now; a question stays with one to its end.
         embed: makes the question's dense vector; raises RadrefError.
         embed_timeout: seconds after which the search goes on without the dense leg, > 0.
+        now: the clock, UTC; tells what is in force.
     """
 
     def __init__(
         self,
         *,
-        store: VectorStore,
-        catalogue: Catalogue,
+        searched: Callable[[], Generation],
         encoder: Bm25Encoder,
         embed: EmbedQuery,
         embed_timeout: float,
         profile: Profile,
         topics: Topics,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._store = store
-        self._catalogue = catalogue
+        self._searched = searched
         self._encoder = encoder
         self._embed = embed
         self._embed_timeout = embed_timeout
         self._profile = profile
         self._topics = topics
+        self._now = now
 
     async def retrieve(self, query: Query) -> Retrieval:
         """Finds the passages for a question.
@@ -103,6 +119,7 @@ class Retriever:
 
         Raises:
             InvalidInput: see `retrieval_svc.query.plan`.
+            NotFound: the version to preview is not staged (UNKNOWN_VERSION).
             PreconditionFailed: the question was embedded by another model than the index
                 (MODEL_FINGERPRINT_MISMATCH).
             Unavailable: every leg failed in every collection.
@@ -110,26 +127,34 @@ class Retriever:
         planned = plan(query, self._topics, self._profile)
         timings: dict[str, float] = {}
         terms = self._encoder.query(planned.text) if Leg.BM25 in planned.legs else SparseVector((), ())
-        dense = await self._dense(planned, timings)
+        generation = self._searched()
+        dense = await self._dense(planned, generation, timings)
         # From here on one snapshot: what is switched meanwhile does not concern this query.
-        snapshot = self._catalogue.snapshot
+        snapshot = _snapshot(planned, generation.catalogue)
+        standings = _Standings(snapshot, self._now())
         with stage_timer("search") as clock:
-            searched = await self._search(planned, dense, terms, snapshot)
-            fused = fuse(
-                searched.hits,
-                scope=planned.profile.fusion,
-                rrf_k=planned.profile.rrf_k,
-                per_collection=planned.profile.per_collection,
-                candidates=planned.profile.candidates,
+            searched = await self._search(planned, generation, dense, terms, snapshot)
+            profile = planned.profile
+            scored = score_children(searched.hits, scope=profile.fusion, rrf_k=profile.rrf_k)
+            repeated = duplicate_parents(
+                (fused.child for fused in scored), lambda document_id: standings.of(document_id).in_force
             )
-            ranked = rank_parents(fused, parents=planned.profile.parents, fill=planned.profile.fill_parents)
+            fused = cut_children(
+                (fused for fused in scored if fused.child.parent not in repeated),
+                per_collection=profile.per_collection,
+                candidates=profile.candidates,
+            )
+            ranked = rank_parents(fused, parents=profile.parents, fill=profile.fill_parents)
         timings["search"] = clock.milliseconds
         with stage_timer("parents") as clock:
-            parents = await self._parents(ranked, snapshot)
+            duplicates = other_documents(
+                repeated, {fused.child.parent: fused.child.document_id for fused in scored}
+            )
+            parents = await _parents(generation.store, ranked, snapshot, standings, duplicates)
         timings["parents"] = clock.milliseconds
-        identity = self._store.identity
         return Retrieval(
-            parents=parents,
+            # A stable sort: the order of relevance stays on both sides.
+            parents=tuple(sorted(parents, key=lambda found: not found.standing.in_force)),
             candidates=tuple(fused),
             legs=searched.reports,
             signals=Signals(
@@ -140,20 +165,22 @@ class Retriever:
                     (found.parent.terms for found in parents[:COVERAGE_PARENTS]),
                 ),
             ),
-            embedder_fingerprint=identity.embedder_fingerprint if identity else "",
+            embedder_fingerprint=generation.fingerprint,
             index_version=snapshot.index_version,
             timings=timings,
         )
 
-    async def _dense(self, planned: Plan, timings: dict[str, float]) -> Sequence[float] | None:
+    async def _dense(
+        self, planned: Plan, generation: Generation, timings: dict[str, float]
+    ) -> Sequence[float] | None:
         """The question's vector; None when the leg is not asked for or embedding failed."""
-        identity = self._store.identity
-        if Leg.DENSE not in planned.legs or identity is None:
+        fingerprint = generation.fingerprint
+        if Leg.DENSE not in planned.legs or not fingerprint:
             return None
         try:
             with stage_timer("embed") as clock:
                 async with asyncio.timeout(self._embed_timeout):
-                    embedding = await self._embed(planned.text)
+                    embedding = await self._embed(planned.text, fingerprint)
         except (Unavailable, Overloaded, DeadlineExceeded, Internal, TimeoutError) as exc:
             if planned.legs == (Leg.DENSE,):
                 raise Unavailable(
@@ -164,21 +191,27 @@ class Retriever:
             return None
         finally:
             timings["embed"] = clock.milliseconds
-        if embedding.fingerprint != identity.embedder_fingerprint:
+        if embedding.fingerprint != fingerprint:
             raise PreconditionFailed(
                 "the index was built with another embedding model than the one that is loaded",
                 reason="MODEL_FINGERPRINT_MISMATCH",
-                metadata={"index": identity.embedder_fingerprint, "loaded": embedding.fingerprint},
+                metadata={"index": fingerprint, "loaded": embedding.fingerprint},
             )
         return embedding.vector
 
     async def _search(
-        self, planned: Plan, dense: Sequence[float] | None, terms: SparseVector, snapshot: Snapshot
+        self,
+        planned: Plan,
+        generation: Generation,
+        dense: Sequence[float] | None,
+        terms: SparseVector,
+        snapshot: Snapshot,
     ) -> Searched:
+        statistics = generation.catalogue.statistics
         searched = await search_legs(
-            self._store,
+            generation.store,
             dense=dense,
-            sparse=self._weighted(planned, terms) if Leg.BM25 in planned.legs else {},
+            sparse=self._weighted(planned, terms, statistics) if Leg.BM25 in planned.legs else {},
             topics=planned.topics,
             depth=planned.profile.leg_depth,
             filters=planned.filters,
@@ -187,7 +220,7 @@ class Retriever:
         reports = searched.reports
         if Leg.DENSE in planned.legs and dense is None:
             # An empty index needs no vector: there the leg went well and found nothing.
-            ok = self._store.identity is None
+            ok = not generation.fingerprint
             reports = (*(LegReport(Leg.DENSE, topic, ok, 0) for topic in planned.topics), *reports)
         failed = {report.leg for report in reports if not report.ok}
         for leg in failed:
@@ -196,9 +229,10 @@ class Retriever:
             raise Unavailable("the search failed in every collection", metadata={"backend": "vector-store"})
         return Searched(searched.hits, reports)
 
-    def _weighted(self, planned: Plan, terms: SparseVector) -> dict[str, SparseVector]:
+    def _weighted(
+        self, planned: Plan, terms: SparseVector, statistics: TermStatistics
+    ) -> dict[str, SparseVector]:
         """The query's terms with their IDF, by topic."""
-        statistics = self._catalogue.statistics
         if planned.profile.idf is IdfScope.COLLECTION:
             return {topic: statistics.weigh(terms, (topic,)) for topic in planned.topics}
         # A filter does not change how rare a word is in the corpus; a topic on request counts for itself.
@@ -208,15 +242,60 @@ class Retriever:
             for topic in planned.topics
         }
 
-    async def _parents(
-        self, ranked: Sequence[RankedParent], snapshot: Snapshot
-    ) -> tuple[RetrievedParent, ...]:
-        stored = await self._store.parents([parent.key for parent in ranked])
-        found = []
-        for parent in ranked:
-            if parent.key not in stored:
-                log.error("parent missing in the index", citation_id=parent.key.citation_id)
-                continue
-            record = snapshot.stages[parent.key.stage]
-            found.append(RetrievedParent(stored[parent.key], record, parent))
-        return tuple(found)
+
+def _snapshot(planned: Plan, catalogue: Catalogue) -> Snapshot:
+    """What this query searches. The term statistics are those of what is really searched, also then."""
+    preview = planned.preview
+    if preview is None:
+        return catalogue.snapshot
+    record = catalogue.newest(preview.document_id, preview.version)
+    if record is None:
+        raise NotFound(
+            f"version {preview.version} of this document is not staged: there is nothing to preview",
+            reason="UNKNOWN_VERSION",
+            field="preview",
+        )
+    return catalogue.snapshot.with_staging(record)
+
+
+async def _parents(
+    store: VectorStore,
+    ranked: Sequence[RankedParent],
+    snapshot: Snapshot,
+    standings: _Standings,
+    duplicates: Mapping[ParentKey, Sequence[str]],
+) -> list[RetrievedParent]:
+    """The parents with their text, in the order of `ranked`."""
+    stored = await store.parents([parent.key for parent in ranked])
+    found = []
+    for parent in ranked:
+        if parent.key not in stored:
+            log.error("parent missing in the index", citation_id=parent.key.citation_id)
+            continue
+        record = snapshot.stages[parent.key.stage]
+        found.append(
+            RetrievedParent(
+                parent=stored[parent.key],
+                record=record,
+                ranked=parent,
+                standing=standings.of(record.document_id),
+                duplicates=duplicates.get(parent.key, ()),
+            )
+        )
+    return found
+
+
+class _Standings:
+    """Standing of the documents of one query, each worked out once."""
+
+    def __init__(self, snapshot: Snapshot, now: datetime) -> None:
+        self._snapshot = snapshot
+        self._now = now
+        self._known: dict[str, Standing] = {}
+
+    def of(self, document_id: str) -> Standing:
+        known = self._known.get(document_id)
+        if known is None:
+            known = standing(document_id, self._snapshot.active, self._snapshot.superseders, self._now)
+            self._known[document_id] = known
+        return known

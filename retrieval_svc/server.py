@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import structlog
 
 from radref.api.retrieval.v1 import index_pb2_grpc, retrieval_pb2_grpc
@@ -11,13 +13,15 @@ from radref.service.metrics import KB_DOCUMENTS
 from radref.service.runtime import App, Servicer, run_service
 from retrieval_svc.bm25 import Bm25Encoder
 from retrieval_svc.catalogue import Catalogue
+from retrieval_svc.generations import Generations
 from retrieval_svc.index import Index
 from retrieval_svc.inference_client import EmbedderCheck, InferenceClient
 from retrieval_svc.maintenance import Maintenance
 from retrieval_svc.retrieve import Retriever
 from retrieval_svc.service import IndexServicer, RetrievalServicer
 from retrieval_svc.settings import RetrievalSettings
-from retrieval_svc.store.edge.store import open_edge_store
+from retrieval_svc.store.edge.generations import EdgeGenerations
+from retrieval_svc.store.protocol import VectorStore
 
 log = structlog.get_logger()
 
@@ -25,30 +29,38 @@ log = structlog.get_logger()
 async def compose(settings: RetrievalSettings) -> App:
     """Opens the index and wires the service."""
     topics = settings.collections
-    store = await open_edge_store(
-        settings.data_dir, topics=topics.all, compact_after_changes=settings.compact_after_changes
-    )
     channel = open_channel(settings.inference_target)
     inference = InferenceClient(channel, timeout=settings.embed_timeout_seconds)
-    catalogue = Catalogue()
     encoder = Bm25Encoder(k=settings.bm25_k, b=settings.bm25_b, avg_len=settings.bm25_avg_len)
 
     def count_documents() -> None:
-        documents = catalogue.active_documents()
+        documents = generations.searched.catalogue.active_documents()
         for topic in topics.all:
             KB_DOCUMENTS.labels(state="indexed", topic=topic).set(documents[topic])
 
-    index = Index(
-        store=store,
-        catalogue=catalogue,
-        encoder=encoder,
-        bm25_headings=settings.bm25_headings,
+    def make_index(store: VectorStore, catalogue: Catalogue, on_change: Callable[[], None]) -> Index:
+        return Index(
+            store=store,
+            catalogue=catalogue,
+            encoder=encoder,
+            bm25_headings=settings.bm25_headings,
+            on_change=on_change,
+        )
+
+    generations = Generations(
+        EdgeGenerations(
+            settings.data_dir, topics=topics.all, compact_after_changes=settings.compact_after_changes
+        ),
+        make_index,
         on_change=count_documents,
     )
-    await index.load()
+    try:
+        await generations.open()
+    except BaseException:
+        await generations.close()
+        raise
     retriever = Retriever(
-        store=store,
-        catalogue=catalogue,
+        searched=lambda: generations.searched,
         encoder=encoder,
         embed=inference.embed_query,
         embed_timeout=settings.embed_timeout_seconds,
@@ -56,26 +68,20 @@ async def compose(settings: RetrievalSettings) -> App:
         topics=topics,
     )
     maintenance = Maintenance(
-        store=store,
-        catalogue=catalogue,
-        index=index,
+        generations=generations,
         interval=settings.maintenance_interval_seconds,
         retention=settings.superseded_retention_seconds,
         grace=settings.deletion_grace_seconds,
     )
 
-    def embedder() -> str:
-        return store.identity.embedder_fingerprint if store.identity else ""
-
     async def check_store() -> None:
-        await store.counts()
+        await generations.searched.store.counts()
 
     async def close_channel() -> None:
         await channel.close()
 
-    log.info(
-        "index opened", documents=len(catalogue.snapshot.active), version=catalogue.snapshot.index_version
-    )
+    snapshot = generations.searched.catalogue.snapshot
+    log.info("index opened", documents=len(snapshot.active), version=snapshot.index_version)
     return App(
         services=[
             Servicer(
@@ -85,16 +91,16 @@ async def compose(settings: RetrievalSettings) -> App:
             ),
             Servicer(
                 index_pb2_grpc.add_IndexServiceServicer_to_server,
-                IndexServicer(index, catalogue, store),
+                IndexServicer(generations),
                 "radref.api.retrieval.v1.IndexService",
             ),
         ],
         components=[
             Component("vector-store", check_store),
-            Component("inference", EmbedderCheck(inference, embedder)),
+            Component("inference", EmbedderCheck(inference, lambda: generations.searched.fingerprint)),
         ],
         workers=[maintenance.run],
-        closers=[store.close, close_channel],
+        closers=[generations.close, close_channel],
     )
 
 

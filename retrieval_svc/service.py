@@ -9,11 +9,9 @@ import grpc
 from radref.api.retrieval.v1 import index_pb2, index_pb2_grpc, retrieval_pb2, retrieval_pb2_grpc
 from radref.errors import InvalidInput
 from retrieval_svc import mapping
-from retrieval_svc.catalogue import Catalogue
-from retrieval_svc.index import Index
+from retrieval_svc.generations import Generations
 from retrieval_svc.retrieve import Retriever
 from retrieval_svc.staging import Batch
-from retrieval_svc.store.protocol import VectorStore
 
 
 class RetrievalServicer(retrieval_pb2_grpc.RetrievalServiceServicer):
@@ -32,10 +30,8 @@ class RetrievalServicer(retrieval_pb2_grpc.RetrievalServiceServicer):
 class IndexServicer(index_pb2_grpc.IndexServiceServicer):
     """retrieval.v1.IndexService."""
 
-    def __init__(self, index: Index, catalogue: Catalogue, store: VectorStore) -> None:
-        self._index = index
-        self._catalogue = catalogue
-        self._store = store
+    def __init__(self, generations: Generations) -> None:
+        self._generations = generations
 
     async def StageDocument(  # noqa: N802 - named by the proto
         self,
@@ -46,27 +42,56 @@ class IndexServicer(index_pb2_grpc.IndexServiceServicer):
         first = await anext(requests, None)
         if first is None or first.WhichOneof("part") != "header":
             raise InvalidInput("the first message must be the header", reason="STREAM_PROTOCOL")
-        counts = await self._index.stage(mapping.header_from(first.header), _batches(requests))
+        counts = await self._generations.stage(mapping.header_from(first.header), _batches(requests))
         return index_pb2.StageDocumentResponse(parents=counts.parents, children=counts.children)
 
     async def ActivateVersion(  # noqa: N802 - named by the proto
         self, request: index_pb2.ActivateVersionRequest, context: grpc.aio.ServicerContext
     ) -> index_pb2.ActivateVersionResponse:
-        previous = await self._index.activate(request.document_id, request.version)
+        previous = await self._generations.activate(request.document_id, request.version)
         return index_pb2.ActivateVersionResponse(previous_version=previous)
 
     async def WithdrawDocument(  # noqa: N802 - named by the proto
         self, request: index_pb2.WithdrawDocumentRequest, context: grpc.aio.ServicerContext
     ) -> index_pb2.WithdrawDocumentResponse:
-        previous = await self._index.withdraw(request.document_id)
+        previous = await self._generations.withdraw(request.document_id)
         return index_pb2.WithdrawDocumentResponse(previous_version=previous)
+
+    async def ListVersions(  # noqa: N802 - named by the proto
+        self, request: index_pb2.ListVersionsRequest, context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[index_pb2.ListVersionsResponse]:
+        for listed in await self._generations.versions(request.embedder_fingerprint):
+            yield mapping.listed_version(listed)
+
+    async def BeginGeneration(  # noqa: N802 - named by the proto
+        self, request: index_pb2.BeginGenerationRequest, context: grpc.aio.ServicerContext
+    ) -> index_pb2.BeginGenerationResponse:
+        await self._generations.begin(request.embedder_fingerprint)
+        return index_pb2.BeginGenerationResponse()
+
+    async def SwitchGeneration(  # noqa: N802 - named by the proto
+        self, request: index_pb2.SwitchGenerationRequest, context: grpc.aio.ServicerContext
+    ) -> index_pb2.SwitchGenerationResponse:
+        previous = await self._generations.switch(request.embedder_fingerprint)
+        return index_pb2.SwitchGenerationResponse(previous_fingerprint=previous)
+
+    async def DropGeneration(  # noqa: N802 - named by the proto
+        self, request: index_pb2.DropGenerationRequest, context: grpc.aio.ServicerContext
+    ) -> index_pb2.DropGenerationResponse:
+        await self._generations.drop(request.embedder_fingerprint)
+        return index_pb2.DropGenerationResponse()
 
     async def GetStats(  # noqa: N802 - named by the proto
         self, request: index_pb2.GetStatsRequest, context: grpc.aio.ServicerContext
     ) -> index_pb2.GetStatsResponse:
-        counts = await self._index.counts()
+        searched = self._generations.searched
+        counts = await searched.index.counts()
         return mapping.stats_response(
-            counts, self._catalogue.active_documents(), self._catalogue.snapshot, self._store.identity
+            counts,
+            searched.catalogue.active_documents(),
+            searched.catalogue.snapshot,
+            searched.store.identity,
+            self._generations.building_fingerprint,
         )
 
 

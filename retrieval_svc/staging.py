@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radref.errors import InvalidInput
+from retrieval_svc.duplicates import text_key
 from retrieval_svc.model import Metadata
 
 MAX_BATCH = 256
@@ -70,12 +71,14 @@ class StageChecker:
 
     Attributes:
         texts: text of every parent accepted so far, by citation id.
+        keys: its `text_key`, by citation id.
         dimension: length of the vectors; 0 = taken from the first child.
     """
 
     header: StageHeader
     dimension: int = 0
     texts: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
     _ordinals: set[int] = field(default_factory=set)
     _children: set[tuple[str, int]] = field(default_factory=set)
 
@@ -126,6 +129,7 @@ class StageChecker:
                 "a page range must be 1 <= first <= last", reason="OUT_OF_RANGE", field="batch.parents.pages"
             )
         self.texts[parent.citation_id] = parent.text
+        self.keys[parent.citation_id] = text_key(parent.text)
         self._ordinals.add(parent.ordinal)
 
     def _accept_child(self, child: NewChild) -> None:

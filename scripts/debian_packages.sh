@@ -6,6 +6,7 @@ packages=(
   fonts-dejavu-core                                        # Cyrillic glyphs for PDFs and images that tests make
   tesseract-ocr tesseract-ocr-rus                          # OCR; English comes with it
   libreoffice-writer libreoffice-calc libreoffice-impress  # RTF, DOC, ODT, PPT, XLS
+  postgresql                                               # the registry on PostgreSQL; tests start their own server
 )
 missing=()
 for package in "${packages[@]}"; do

@@ -58,7 +58,17 @@ def read_article(text: str, navigation: Sequence[Words]) -> MarkdownText:
 
 def _top(text: str) -> list[SyntaxTreeNode]:
     engine = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    return SyntaxTreeNode(engine.parse(_COMMENT.sub("", text))).children
+    lines = _COMMENT.sub("", text).split("\n")
+    # GFM takes every line up to the next empty one for a row. Expected files set prose directly under their
+    # tables: a line without a pipe is none.
+    prose = [
+        token.map[0]
+        for token in engine.parse("\n".join(lines))
+        if token.type == "tr_open" and token.map and "|" not in lines[token.map[0]]
+    ]
+    for line in reversed(prose):
+        lines.insert(line, "")
+    return SyntaxTreeNode(engine.parse("\n".join(lines))).children
 
 
 def _read(nodes: Sequence[SyntaxTreeNode]) -> MarkdownText:

@@ -43,6 +43,7 @@ class RetrievalClient:
                     passage=passage_from(parent.passage),
                     rrf_score=parent.rrf_score,
                     children=tuple(child_hit_from(child) for child in parent.children),
+                    duplicate_document_ids=tuple(parent.duplicate_document_ids),
                 )
                 for parent in response.parents
             ),

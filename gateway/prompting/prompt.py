@@ -9,7 +9,7 @@ from importlib.resources import files
 from gateway.model import Passage, PromptMessage
 
 # Changes whenever system.txt or the form of the context changes; answers name it.
-PROMPT_VERSION = "1"
+PROMPT_VERSION = "2"
 
 # Chat-template and reasoning markers of the model families a site may serve, and our own delimiters. A
 # document or question that holds them must not be able to speak as the system.
@@ -48,6 +48,10 @@ def _passage(passage: Passage) -> str:
         "section": section,
         "version": str(passage.version),
         "date": str(document.year) if document.year else "",
+        "in-force-from": f"{document.effective_from:%Y-%m-%d}" if document.effective_from else "",
+        "in-force-until": f"{document.effective_until:%Y-%m-%d}" if document.effective_until else "",
+        "not-in-force": passage.validity.replace("_", " ") if passage.is_out_of_force else "",
+        "superseded-by": passage.superseded_by,
     }
     head = " ".join(f'{name}="{_attribute(value)}"' for name, value in attributes.items() if value)
     return f"<passage {head}>\n{neutralise(passage.text)}\n</passage>"

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ingest_svc.cleaning.authors import drop_author_blocks
 from ingest_svc.cleaning.boilerplate import drop_boilerplate
 from ingest_svc.cleaning.contents_blocks import drop_contents
 from ingest_svc.cleaning.page_blocks import drop_page_marks
+from ingest_svc.cleaning.references import drop_reference_lists
+from ingest_svc.cleaning.repeated_headings import drop_repeated_headings
 from ingest_svc.cleaning.texts import tidy_blocks
 from ingest_svc.document import BlockKind, ParsedDocument, render
 
 # The rules in the order they run; each takes blocks and gives blocks.
-RULES = (tidy_blocks, drop_page_marks, drop_contents, drop_boilerplate)
+RULES = (
+    tidy_blocks,
+    drop_page_marks,
+    drop_contents,
+    drop_repeated_headings,
+    drop_author_blocks,
+    drop_reference_lists,
+    drop_boilerplate,
+)
 
 
 def clean(document: ParsedDocument) -> ParsedDocument:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from ingest_svc.cleaning.contents import has_leader, is_contents_title, title_key
 from ingest_svc.document import Block, BlockKind
 
@@ -9,6 +12,8 @@ Blocks = tuple[Block, ...]
 
 # Two headings in a row are a section and its first part; this many without a word between are a list.
 _MIN_BARE_HEADINGS = 4
+# Headings of one level among them: a chain of one each is where the reader is (title, chapter, section).
+_MIN_SIBLINGS = 3
 _MIN_SHARE_SEEN_AGAIN = 0.7
 _MAX_ENTRY = 200
 
@@ -75,7 +80,8 @@ def _drop_heading_runs(blocks: Blocks) -> Blocks:
             seen.add(keys[end])
             end += 1
         again = [place for place in range(at, end) if last_heading.get(keys[place], -1) > place]
-        if end - at >= _MIN_BARE_HEADINGS and len(again) >= _MIN_SHARE_SEEN_AGAIN * (end - at):
+        enough = end - at >= _MIN_BARE_HEADINGS and len(again) >= _MIN_SHARE_SEEN_AGAIN * (end - at)
+        if enough and _has_siblings(blocks[at:end]):
             # Where real text begins with a repeated title, all before it is the list.
             repeats = end < len(blocks) and keys[end] in seen
             dropped.update(range(again[0], end if repeats else again[-1] + 1))
@@ -89,7 +95,17 @@ def _drop_heading_runs(blocks: Blocks) -> Blocks:
 def _may_be_entry(block: Block) -> bool:
     if block.kind is BlockKind.HEADING:
         return True
-    return block.kind is BlockKind.PARAGRAPH and len(block.text) <= _MAX_ENTRY and "\n" not in block.text
+    return (
+        block.kind is BlockKind.PARAGRAPH
+        and len(block.text) <= _MAX_ENTRY
+        and "\n" not in block.text
+        # Items of an enumeration ("процедурный кабинет;") may be titles further down; entries end without.
+        and block.text[-1:] not in {";", ",", ":"}
+    )
+
+
+def _has_siblings(run: Sequence[Block]) -> bool:
+    return max(Counter(block.level for block in run).values()) >= _MIN_SIBLINGS
 
 
 def _is_entry(block: Block, key: str, last_heading: dict[str, int], at: int) -> bool:

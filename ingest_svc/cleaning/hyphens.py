@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ingest_svc.cleaning.compounds import is_bound, is_compound, is_function_word, is_solid
+
 SOFT_HYPHEN = "\u00ad"
 _HYPHENS = "-\u2010" + SOFT_HYPHEN
 _LINE_END = re.compile(rf"([^\W\d_]{{2,}})[{_HYPHENS}]$")
-_LINE_START = re.compile(r"([^\W\d_]{2,})")
+_LINE_START = re.compile(r"([^\W\d_]{2,})(-[^\W_])?")
+_CHAINED = re.compile(r"[^\W_]-[^\W\d_]+$")
 _CONJUNCTIONS = frozenset({"and", "or", "to", "und", "oder", "bzw.", "и", "или"})
 _WORD = re.compile(r"[^\W_]+(?:[-\u2010][^\W_]+)*")
 
@@ -16,7 +19,8 @@ _WORD = re.compile(r"[^\W_]+(?:[-\u2010][^\W_]+)*")
 def vocabulary(lines: Iterable[str]) -> frozenset[str]:
     """Lower-case words and hyphenated compounds that stand whole inside the lines.
 
-    The last word of a line that ends in a hyphen is left out: it is the half in question.
+    Of a compound also its first part with the hyphen ("dose-") and its last ("-guided") are in it. The last
+    word of a line that ends in a hyphen is left out: it is the half in question.
     """
     words: set[str] = set()
     for line in lines:
@@ -24,15 +28,20 @@ def vocabulary(lines: Iterable[str]) -> frozenset[str]:
         if line.rstrip()[-1:] in _HYPHENS and found:
             found.pop()
         words.update(found)
+        for word in found:
+            parts = re.split("[-\u2010]", word)
+            if len(parts) > 1:
+                words.update((f"{parts[0]}-", f"-{parts[-1]}"))
     return frozenset(words)
 
 
 def join_lines(first: str, second: str, words: frozenset[str]) -> str:
     """`first` and `second` as one line; a hyphen at the seam stays, goes, or is kept without a space.
 
-    The document decides: the joined word stands elsewhere -> joined; the compound stands elsewhere, or
-    both halves do -> compound; otherwise a word was cut by typesetting -> joined. Beside digits, capitals and
-    single letters a hyphen always stays ("20852-1740", "X-ray"), so numbers and units are never changed.
+    The document decides where it can: the joined word or the compound stands elsewhere, or other compounds of
+    one half with the other as a word. Else spelling (see `compounds`), then both halves as words -> compound;
+    what is left was cut by typesetting -> joined. Beside digits, capitals and single letters a hyphen always
+    stays ("20852-1740", "X-ray", "CT-guided"), so numbers and units are never changed.
     """
     first = first.rstrip()
     second = second.lstrip()
@@ -49,14 +58,42 @@ def join_lines(first: str, second: str, words: frozenset[str]) -> str:
         return f"{stem}- {second}"
     end = _LINE_END.search(first)
     start = _LINE_START.match(second)
-    if end is None or start is None or not start.group(1)[0].islower():
+    if end is None or start is None:
         return f"{stem}-{second}"
-    left, right = end.group(1).lower(), start.group(1).lower()
+    left, right = end.group(1), start.group(1)
+    if right[0].islower() and not left[-2:].isupper():
+        chained = bool(_CHAINED.search(stem) or start.group(2))
+        joined = _is_cut(left.lower(), right.lower(), words, soft=first[-1] == SOFT_HYPHEN, chained=chained)
+    else:
+        # Capitals are cut too, but abbreviations and names are joined: only the document can tell.
+        joined = left.isupper() and right.isupper() and f"{left}{right}".lower() in words
+    return stem + second if joined else f"{stem}-{second}"
+
+
+def _is_cut(left: str, right: str, words: frozenset[str], *, soft: bool, chained: bool) -> bool:
+    """True when the halves, in lower case, are one word that a line end cut.
+
+    Args:
+        soft: the hyphen is a soft one.
+        chained: one of the halves is joined to another word by a hyphen, as in "up-" + "to-date".
+    """
     if left + right in words:
-        return stem + second
-    if f"{left}-{right}" in words or (left in words and right in words and first[-1] != SOFT_HYPHEN):
-        return f"{stem}-{second}"
-    return stem + second
+        return True
+    if f"{left}-{right}" in words:
+        return False
+    if chained and not soft and (is_function_word(left) or is_function_word(right)):
+        return False
+    if soft or is_solid(left, right):
+        return True
+    known_left, known_right = left in words, right in words
+    if (known_right and f"{left}-" in words) or (known_left and f"-{right}" in words):
+        return False
+    if is_compound(left, right):
+        return False
+    if is_bound(left):
+        # A doubled vowel takes a hyphen: "re-engineering", "anti-inflammatory".
+        return not (known_right and left[-1] == right[0] and left[-1] in "aeiou")
+    return not (known_left and known_right)
 
 
 def drop_soft_hyphens(text: str) -> str:

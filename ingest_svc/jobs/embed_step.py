@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Protocol
 
 from ingest_svc.jobs.chunk_step import ChildText, Chunks
-from ingest_svc.jobs.journal import Journal
 from ingest_svc.jobs.ports import Inference
 from ingest_svc.registry.vectors import Vector
 from radref.errors import Unavailable
@@ -15,8 +15,20 @@ from radref.errors import Unavailable
 _MAX_SPANNED_TEXTS = 64
 
 
+class KeptVectors(Protocol):
+    """Where vectors are kept, so that none is made twice; a job's journal, among others."""
+
+    async def vectors(self, fingerprint: str) -> dict[str, Vector]:
+        """What was kept of this model, by `ChildText.key`."""
+        ...
+
+    async def embedded(self, fingerprint: str, made: Mapping[str, Vector], done: int) -> None:
+        """Keeps new vectors; `done`: parents whose vectors are all there."""
+        ...
+
+
 async def embed_chunks(
-    inference: Inference, journal: Journal, chunks: Chunks, batch_size: int, *, late: bool
+    inference: Inference, kept: KeptVectors, chunks: Chunks, batch_size: int, *, late: bool
 ) -> tuple[str, dict[str, Vector]]:
     """Vectors of all children by `ChildText.key`, all of one model.
 
@@ -33,9 +45,9 @@ async def embed_chunks(
         RadrefError: what the inference service said.
     """
     fingerprint = await inference.fingerprint()
-    vectors = await journal.vectors(fingerprint)
+    vectors = await kept.vectors(fingerprint)
     missing = [child for child in _first_of_each_text(chunks.children) if child.key not in vectors]
-    await journal.embedded(fingerprint, {}, _parents_done(chunks, vectors))
+    await kept.embedded(fingerprint, {}, _parents_done(chunks, vectors))
     texts = {passage.citation_id: passage.text for passage in chunks.passages} if late else {}
     for batch in _parents(missing, batch_size) if late else _batches(missing, batch_size):
         if late:
@@ -47,7 +59,7 @@ async def embed_chunks(
             raise Unavailable("The embedding model was exchanged during the work.", reason="NOT_READY")
         made = dict(zip((child.key for child in batch), found, strict=True))
         vectors.update(made)
-        await journal.embedded(fingerprint, made, _parents_done(chunks, vectors))
+        await kept.embedded(fingerprint, made, _parents_done(chunks, vectors))
     return fingerprint, vectors
 
 

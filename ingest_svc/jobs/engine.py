@@ -1,174 +1,185 @@
-"""Workers that take jobs from the registry and bring each to its end, through failures and restarts."""
+"""Brings every job of the registry to its end, through failures, restarts and the death of workers."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 import traceback
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from datetime import timedelta
+from functools import partial
 
 import structlog
+from sqlalchemy.orm import Session
 
 from ingest_svc.jobs.backoff import Backoff
+from ingest_svc.jobs.dispatcher import Dispatcher
+from ingest_svc.jobs.durable.workflows import Workflows
 from ingest_svc.jobs.events import JobEvents
-from ingest_svc.jobs.failures import defect, endless, failure_of, is_transient
+from ingest_svc.jobs.job_run import QUEUED_AGAIN, JobRun
 from ingest_svc.jobs.journal import JobEnded, Journal, utc_now
-from ingest_svc.registry import jobs
+from ingest_svc.jobs.persistence import until_answered
+from ingest_svc.jobs.pipeline import Pipeline
+from ingest_svc.jobs.ports import Reembedding
+from ingest_svc.jobs.presence import Presence
+from ingest_svc.jobs.running import RunningJobs
+from ingest_svc.jobs.sweeper import Sweeper
+from ingest_svc.registry import jobs, workers
 from ingest_svc.registry.database import Database
-from ingest_svc.registry.records import Failure, Job
-from radref.errors import RadrefError, Unavailable
+from ingest_svc.registry.records import Job
+from ingest_svc.registry.workers import Life
+from radref.errors import RadrefError
 
-# A job that became due without anybody telling us is found after this at the latest.
-IDLE_SECONDS = 5.0
-# While the registry itself does not answer there is nothing to do but ask again.
-REGISTRY_RETRY_SECONDS = 1.0
+# Runs taken from the queue for each one that is worked on: the next one is there when a place becomes free.
+_TAKEN_AHEAD = 2
+# Queued jobs handed over for each run taken.
+_HANDED_OVER_AHEAD = 2
+# A job never waits longer than this on purpose, whatever a backend asks for.
+_LONGEST_WAIT = timedelta(hours=1)
 
-T = TypeVar("T")
 log = structlog.get_logger()
 
 
+class _NotAlive(Exception):
+    """This worker is not on the list: it must not take jobs until it is again."""
+
+
 class JobEngine:
-    """Runs queued jobs with a bounded number of workers."""
+    """This process as a worker; several of them share a PostgreSQL, one has a SQLite file for itself."""
 
     def __init__(
         self,
         *,
         database: Database,
         events: JobEvents,
-        attempt: Callable[[Journal], Awaitable[None]],
+        pipeline: Pipeline,
         workers: int,
         backoff: Backoff,
+        worker_id: str = "local",
+        dead_after_seconds: float = 30.0,
+        reembedding: Reembedding | None = None,
     ) -> None:
         """
         Args:
-            attempt: runs one attempt of a job, e.g. `Pipeline.run`.
-            workers: jobs at once, >= 1.
+            workers: jobs at once in this process, 1-64.
+            worker_id: name of this worker, 1-64 characters, the same after a restart and nobody else's.
+            dead_after_seconds: silence after which a worker's jobs are taken over, > 0.
+            reembedding: what jobs on the whole index do; None = there are none here.
         """
+        url = database.engine.url
         self._database = database
         self._events = events
-        self._attempt = attempt
-        self._workers = workers
+        self._pipeline = pipeline
         self._backoff = backoff
-        self._queued = asyncio.Event()
-        self._random = random.Random()
+        self._reembedding = reembedding
+        self._places = asyncio.Semaphore(workers)
+        self._running = RunningJobs()
+        taken = workers * _TAKEN_AHEAD
+        self._workflows = Workflows(url=url, worker=worker_id, places=taken)
+        self._presence = Presence(
+            database=database,
+            worker=worker_id,
+            dead_after_seconds=dead_after_seconds,
+            alone=not database.shared,
+        )
+        self._dispatcher = Dispatcher(
+            database=database, workflows=self._workflows, ahead=taken * _HANDED_OVER_AHEAD
+        )
+        self._sweeper = Sweeper(
+            database=database,
+            workflows=self._workflows,
+            presence=self._presence,
+            dispatcher=self._dispatcher,
+            running=self._running.ids,
+        )
+        self._log_context: dict[str, object] = {}
+
+    def wake(self) -> None:
+        """Tells that a job was queued. From the event loop's thread only."""
+        self._dispatcher.wake()
 
     async def run(self) -> None:
         """Takes up what an earlier process left, then works until cancelled.
 
-        Cancelled, it puts running jobs back into the queue; the attempt does not count.
+        Cancelled, it gives running jobs back; their attempts go on where they are taken up.
+
+        Raises:
+            PreconditionFailed: INVALID_STATE, another process works under this worker's name.
         """
-        resumed = await self._persist(
-            lambda: self._database.write(lambda session: jobs.requeue_interrupted(session, utc_now()))
-        )
-        if resumed:
-            log.info("resuming interrupted jobs", jobs=resumed)
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self._workers):
-                group.create_task(self._work())
+        self._log_context = structlog.contextvars.get_contextvars()
+        await self._presence.begin()
+        try:
+            await until_answered(
+                lambda: self._database.write(
+                    lambda session: jobs.shorten_waits(session, utc_now() + _LONGEST_WAIT, utc_now())
+                )
+            )
+            await self._workflows.start(self._execute)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._presence.keep(self._running.drop_all))
+                group.create_task(self._dispatcher.run())
+                group.create_task(self._sweeper.run())
+        except ExceptionGroup as failures:
+            # The operator reads the reason, not the group around it.
+            raise failures.exceptions[0] from failures
+        finally:
+            await self._running.close()
+            await self._workflows.stop()
+            await self._presence.end()
 
-    def wake(self) -> None:
-        """Tells idle workers that a job was queued. From the event loop's thread only."""
-        self._queued.set()
-
-    async def _work(self) -> None:
-        while True:
-            self._queued.clear()
-            job = await self._claim()
+    async def _execute(self, job_id: str, run: int) -> str:
+        """A run that the queue has handed to this worker; called again after a crash."""
+        structlog.contextvars.bind_contextvars(**self._log_context)
+        async with self._running.entered(job_id), self._places:
+            job, life = await self._claim(job_id, run)
+            self._dispatcher.wake()
             if job is None:
-                await self._wait()
-                continue
-            # There may be more: clearing the event may have swallowed what another worker should hear.
-            self._queued.set()
-            await self._run_one(job)
+                log.info("run dropped: its job ended or goes on elsewhere", job_id=job_id, run=run)
+                return "dropped"
+            self._events.changed(job_id)
+            journal = Journal(self._database, self._events, job, life.worker)
+            try:
+                ended = await JobRun(
+                    job,
+                    journal,
+                    step=self._workflows.step,
+                    pipeline=self._pipeline,
+                    reembedding=self._reembedding,
+                    backoff=self._backoff,
+                ).run()
+            except asyncio.CancelledError:
+                await self._give_back(journal)
+                raise
+            except Exception as exc:
+                # Another execution took the run over (DBOS then waits for that one), or a defect: the job is
+                # left in progress, and the sweep queues it again.
+                frames = traceback.format_tb(exc.__traceback__)
+                log.error("run broke off", job_id=job_id, run=run, error=type(exc).__name__, frames=frames)
+                raise
+            if ended == QUEUED_AGAIN:
+                self._dispatcher.wake()
+            return ended
 
-    async def _claim(self) -> Job | None:
-        job = await self._persist(
-            lambda: self._database.write(lambda session: jobs.claim_next(session, utc_now()))
-        )
-        if job is not None:
-            self._events.changed(job.id)
-        return job
+    async def _claim(self, job_id: str, run: int) -> tuple[Job | None, Life]:
+        while True:
+            life = self._presence.life
+            if life is not None:
+                try:
+                    return await until_answered(partial(self._try_claim, job_id, run, life)), life
+                except _NotAlive:
+                    log.info("waiting to be on the list of workers again", job_id=job_id)
+            await asyncio.sleep(self._presence.interval / 4)
 
-    async def _wait(self) -> None:
-        due = await self._persist(lambda: self._database.read(jobs.next_due))
-        seconds = IDLE_SECONDS
-        if due is not None:
-            seconds = min(seconds, max(0.01, (due - utc_now()).total_seconds()))
-        try:
-            async with asyncio.timeout(seconds):
-                await self._queued.wait()
-        except TimeoutError:
-            return
+    async def _try_claim(self, job_id: str, run: int, life: Life) -> Job | None:
+        def work(session: Session) -> Job | None:
+            if not workers.is_alive(session, life):
+                raise _NotAlive
+            alive = workers.list_alive(session)
+            return jobs.claim(session, job_id, run, worker=life.worker, alive=alive, now=utc_now())
 
-    async def _run_one(self, job: Job) -> None:
-        journal = Journal(self._database, self._events, job)
-        bound = log.bind(job_id=job.id, document_id=job.document_id, version=job.version)
-        try:
-            if job.fruitless_attempts > self._backoff.max_attempts:
-                # Every attempt that ends in this process is judged below: these did not.
-                await self._fail(journal, endless(job.fruitless_attempts - 1))
-                bound.error("job ended", failure="endless")
-                return
-            await self._attempt(journal)
-        except asyncio.CancelledError:
-            # Best effort: what is not written down now is found by `requeue_interrupted` at the next start.
-            await self._give_back(journal)
-            raise
-        except JobEnded:
-            bound.info("job dropped: ended by somebody else")
-        except RadrefError as exc:
-            await self._judge(journal, exc, bound)
-        except Exception as exc:  # noqa: BLE001 - one document's defect must not stop the others
-            # Frames only: the text of a foreign exception may quote the document.
-            bound.error("defect", error=type(exc).__name__, frames=traceback.format_tb(exc.__traceback__))
-            await self._fail(journal, defect(job.id))
-        else:
-            bound.info("job ended its attempt well")
-
-    async def _judge(
-        self, journal: Journal, error: RadrefError, bound: structlog.typing.FilteringBoundLogger
-    ) -> None:
-        fruitless = await self._persist(journal.fruitless_attempts)
-        if not is_transient(error) or self._backoff.exhausted(fruitless):
-            bound.warning("job failed", reason=error.reason, attempts=journal.job.attempts, **_origin(error))
-            await self._fail(journal, failure_of(error))
-            return
-        delay = self._backoff.delay(fruitless, self._random.random(), error.retry_after)
-        bound.info(
-            "attempt failed, will try again",
-            reason=error.reason,
-            seconds=round(delay, 2),
-            **_origin(error),
-        )
-        await self._unless_ended(lambda: journal.requeued(delay, failure_of(error), attempt_counts=True))
-        self.wake()
-
-    async def _fail(self, journal: Journal, failure: Failure) -> None:
-        await self._unless_ended(lambda: journal.failed(failure))
+        return await self._database.write(work)
 
     async def _give_back(self, journal: Journal) -> None:
+        # Best effort: what is not written down now is found when this worker is missed.
         try:
-            await journal.requeued(0.0, None, attempt_counts=False)
+            await journal.given_back()
         except (JobEnded, RadrefError) as exc:
             log.info("job not given back", job_id=journal.job.id, error=type(exc).__name__)
-
-    async def _unless_ended(self, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await self._persist(work)
-        except JobEnded:
-            log.info("job was ended by somebody else meanwhile")
-
-    async def _persist(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of a registry call, asked for until the registry answers."""
-        while True:
-            try:
-                return await work()
-            except Unavailable as exc:
-                log.error("registry does not answer", **exc.metadata)
-                await asyncio.sleep(REGISTRY_RETRY_SECONDS)
-
-
-def _origin(error: RadrefError) -> dict[str, str]:
-    # Which neighbour failed, and its request id: the way to the neighbour's own log entry.
-    return {name: error.metadata[name] for name in ("backend", "request_id") if name in error.metadata}

@@ -8,8 +8,9 @@ from radref.errors import RadrefError
 # A backend is away or busy: the same attempt may succeed in a moment.
 TRANSIENT_REASONS = frozenset({"BACKEND_UNAVAILABLE", "NOT_READY", "OVERLOADED", "DEADLINE", "CANCELLED"})
 # Not tried again by itself, but a curator's retry may help: a parser that died or ran out of time may have
-# been starved by its neighbours, and a backend's defect may be gone after a restart.
-WORTH_A_RETRY = TRANSIENT_REASONS | {"PARSE_TIMEOUT", "PARSER_CRASHED", "INTERNAL"}
+# been starved by its neighbours, a backend's defect may be gone after a restart, the site's questions may be
+# mended.
+WORTH_A_RETRY = TRANSIENT_REASONS | {"PARSE_TIMEOUT", "PARSER_CRASHED", "INTERNAL", "FUNCTIONAL_CHECK_FAILED"}
 
 
 def is_transient(error: RadrefError) -> bool:

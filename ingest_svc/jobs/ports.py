@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -111,3 +111,22 @@ class Index(Protocol):
     async def withdraw(self, document_id: str) -> int:
         """Takes a document out of search. Returns the version searched before, 0 = none."""
         ...
+
+
+class FunctionalCheck(Protocol):
+    """The site's own questions, asked of a staged version before it is switched on."""
+
+    async def run(self, document_id: str, version: int) -> None:
+        """Raises PreconditionFailed FUNCTIONAL_CHECK_FAILED naming what is not found, or as `Inference`."""
+        ...
+
+
+class Progress(Protocol):
+    """Tells how far long work has come. Raises JobEnded when the work is no longer wanted here."""
+
+    async def __call__(self, done: int, total: int, /) -> None: ...
+
+
+# Builds the whole index anew. Called again after a failure or a crash, so it goes on from what it finds.
+# Raises RadrefError with the reason why it could not.
+Reembedding = Callable[[Progress], Awaitable[None]]

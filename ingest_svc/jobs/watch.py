@@ -11,8 +11,10 @@ from ingest_svc.registry import jobs
 from ingest_svc.registry.database import Database
 from ingest_svc.registry.records import Job
 
-# The registry is looked at again after this even if nobody said that the job changed.
-LOOK_AGAIN_SECONDS = 5.0
+# Nobody in this process hears of a job that runs in another one: the registry is looked at this often where
+# there are others, and where a change may have been missed.
+SHARED_SECONDS = 1.0
+ALONE_SECONDS = 5.0
 
 
 async def watch_job(database: Database, events: JobEvents, job_id: str) -> AsyncIterator[Job]:
@@ -23,6 +25,7 @@ async def watch_job(database: Database, events: JobEvents, job_id: str) -> Async
     Raises:
         NotFound: UNKNOWN_JOB.
     """
+    seconds = SHARED_SECONDS if database.shared else ALONE_SECONDS
     with events.watching(job_id) as changed:
         shown: Job | None = None
         while True:
@@ -34,7 +37,7 @@ async def watch_job(database: Database, events: JobEvents, job_id: str) -> Async
             if job.stage in FINAL_STAGES:
                 return
             try:
-                async with asyncio.timeout(LOOK_AGAIN_SECONDS):
+                async with asyncio.timeout(seconds):
                     await changed.wait()
             except TimeoutError:
                 continue

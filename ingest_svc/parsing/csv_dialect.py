@@ -7,7 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # In this order two equally good candidates are decided: commas also stand in decimals and prose.
 DELIMITERS = ("\t", ";", "|", ",")
@@ -17,6 +17,7 @@ _SAMPLE_ROWS = 200
 _MIN_STEADY = 0.6
 # Excel's own mark of the separator, the first line of the file.
 _DECLARED = re.compile(r"\Asep=(.)\r?\n", re.I)
+_SENTENCE_END = re.compile(r"[^\W\d_]{2}[.!?;:]$")
 # Stand in no text file: unit and record separator (control characters, refused as unreadable in quantity).
 _NO_DELIMITER = "\x1f"
 _END_ROW = "\x1eend"
@@ -30,11 +31,13 @@ class Dialect:
         delimiter: one of `DELIMITERS`, or what a first line "sep=" names; "" for one value a line.
         quoted: double quotes enclose values; False when a quote is never closed.
         skip: code points before the first row.
+        escaped: a quote inside a value is written \\" (databases export so) and not "".
     """
 
     delimiter: str
     quoted: bool = True
     skip: int = 0
+    escaped: bool = False
 
 
 def rows(text: str, dialect: Dialect, *, strict: bool = False) -> Iterator[list[str]]:
@@ -53,6 +56,8 @@ def rows(text: str, dialect: Dialect, *, strict: bool = False) -> Iterator[list[
         delimiter=dialect.delimiter or _NO_DELIMITER,
         quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE,
         skipinitialspace=True,
+        doublequote=not dialect.escaped,
+        escapechar="\\" if dialect.escaped else None,
         strict=strict,
     )
     for row in reader:
@@ -70,7 +75,10 @@ def find_dialect(text: str) -> Dialect:
             key=lambda candidate: _fitness(text, candidate),
         )
         dialect = best if _fitness(text, best)[2] >= 2 else Dialect("")
-    return dialect if _quotes_close(text, dialect) else Dialect(dialect.delimiter, False, dialect.skip)
+    if '\\"' in text and '""' not in text and not _reads_strictly(text, dialect):
+        escaped = replace(dialect, escaped=True)
+        dialect = escaped if _reads_strictly(text, escaped) else dialect
+    return dialect if _quotes_close(text, dialect) else replace(dialect, quoted=False)
 
 
 def looks_delimited(text: str) -> bool:
@@ -79,10 +87,15 @@ def looks_delimited(text: str) -> bool:
     Pipes do not count here: in running text they are a Markdown table.
     """
     for delimiter in ("\t", ";", ","):
-        widths = [len(row) for row in _sample(text, Dialect(delimiter)) if any(row)]
-        if len(widths) >= 4 and widths[0] >= 3 and len(set(widths)) == 1:
-            return True
+        found = [row for row in _sample(text, Dialect(delimiter)) if any(row)]
+        if len(found) >= 4 and len(found[0]) >= 3 and len({len(row) for row in found}) == 1:
+            return not _is_prose(found)
     return False
+
+
+def _is_prose(found: list[list[str]]) -> bool:
+    """Lines that end like sentences, most of them: a poem, or one sentence a line."""
+    return 2 * sum(_SENTENCE_END.search(row[-1]) is not None for row in found) > len(found)
 
 
 def _fitness(text: str, dialect: Dialect) -> tuple[bool, float, int]:
@@ -110,6 +123,15 @@ def _sample(text: str, dialect: Dialect, *, strict: bool = False) -> list[list[s
         # An unclosed quote swallows the rest; the rows before it still tell.
         return found
     return found
+
+
+def _reads_strictly(text: str, dialect: Dialect) -> bool:
+    try:
+        for _ in rows(text, dialect, strict=True):
+            pass
+    except csv.Error:
+        return False
+    return True
 
 
 def _quotes_close(text: str, dialect: Dialect) -> bool:

@@ -12,6 +12,12 @@ import math
 import re
 from dataclasses import dataclass
 
+from ingest_svc.parsing.encoding_words import (
+    has_abbreviations,
+    is_russian,
+    may_be_russian,
+    without_units,
+)
 from ingest_svc.parsing.readable import unreadable_share
 from radref.errors import InvalidInput
 
@@ -34,6 +40,16 @@ _MIN_RUSSIAN_MARGIN = 0.35
 _CYRILLIC_CODE_PAGES = ("cp1251", "koi8-r", "cp866")
 # Box-drawing and shading characters of cp866 and koi8-r stand in real old documents as table rules.
 _BOX = re.compile("[\u2500-\u259f\u25a0]")
+# Rules of a table touch its text with straight lines only; another box character beside a letter is a letter
+# of another code page.
+_CORNER = "[\u2504-\u254f\u2552-\u259f]"
+_BOX_IN_WORD = re.compile(rf"(?<=[^\W\d_]){_CORNER}|{_CORNER}(?=[^\W\d_])")
+# High bytes below which letter frequencies are chance (see the test with random short tables).
+_FEW_LETTERS = 60
+_WORD = re.compile(r"[^\W\d_]+")
+# Three different signs in a row ("£®«") are letters of another code page; dots and degrees are leaders.
+_SIGN_RUN = re.compile("[\u00a1-\u00ac\u00ae\u00b1-\u00b6\u00b8-\u00bf]{3,}")
+_HIGH = re.compile(rb"[\x80-\xff]")
 _HIGH_RUN = re.compile(rb"[\x80-\xff]+")
 # Accented letters of the languages that are written in windows-1252.
 _WESTERN_LETTERS = frozenset("àáâãäåæçèéêëìíîïñòóôõöøùúûüýÿœšžßÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝŸŒŠŽ")
@@ -80,7 +96,7 @@ def decode(data: bytes, declared: str = "") -> DecodedText:
             return _accept(named)
     if _looks_cyrillic(data):
         return _accept(_cyrillic(data))
-    return _accept(_western(data))
+    return _accept(_abbreviated(data) or _western(data))
 
 
 def _undecodable(why: str) -> InvalidInput:
@@ -190,23 +206,53 @@ def _russian_score(text: str) -> float:
             count += 1
             flips += previous.islower() and char.isupper()
         previous = char
-    return (total - 6.0 * flips) / count if count else -math.inf
+    boxes = len(_BOX_IN_WORD.findall(text))
+    return (total - 6.0 * flips + _NOT_A_LETTER * boxes) / (count + boxes) if count else -math.inf
 
 
 def _cyrillic(data: bytes) -> DecodedText:
+    few = len(_HIGH.findall(data)) < _FEW_LETTERS
     scored: list[tuple[float, str, str]] = []
     for name in _CYRILLIC_CODE_PAGES:
         try:
             text = data.decode(name)
         except UnicodeDecodeError:
             continue
-        scored.append((_russian_score(text), name, text))
+        scored.append((_russian_score(without_units(text) if few else text), name, text))
     scored.sort(reverse=True)
-    if not scored or scored[0][0] < _MIN_RUSSIAN_SCORE:
+    if few:
+        # Letter frequencies are chance: words decide, units before others, and frequencies only without them.
+        certain = [candidate for candidate in scored if is_russian(candidate[2])]
+        if len(certain) > 1:
+            certain = [candidate for candidate in certain if has_abbreviations(candidate[2])]
+        if len(certain) == 1:
+            return DecodedText(certain[0][2], certain[0][1])
+    if not scored or scored[0][0] < _MIN_RUSSIAN_SCORE or (few and not may_be_russian(scored[0][2])):
         raise _undecodable("no known Cyrillic code page gives Russian text")
     if len(scored) > 1 and scored[0][0] - scored[1][0] < _MIN_RUSSIAN_MARGIN:
         raise _undecodable("two Cyrillic code pages fit equally well")
     return DecodedText(scored[0][2], scored[0][1])
+
+
+def _abbreviated(data: bytes) -> DecodedText | None:
+    """A text whose few high bytes are abbreviations ("КТ", "мА") in a Cyrillic code page, or None.
+
+    Raises:
+        InvalidInput: UNDECODABLE_TEXT, when they may be such in several.
+    """
+    if len(_HIGH.findall(data)) >= _FEW_LETTERS:
+        return None
+    found: list[DecodedText] = []
+    for name in _CYRILLIC_CODE_PAGES:
+        try:
+            text = data.decode(name)
+        except UnicodeDecodeError:
+            continue
+        if has_abbreviations(text):
+            found.append(DecodedText(text, name))
+    if len(found) > 1:
+        raise _undecodable("two Cyrillic code pages fit equally well")
+    return found[0] if found else None
 
 
 def _western(data: bytes) -> DecodedText:
@@ -229,6 +275,9 @@ def _western(data: bytes) -> DecodedText:
             bad += inside_word and char not in _IN_WORD_SIGNS
         else:
             bad += 1
-    if bad > 0.02 * high:
+    words = [word for word in _WORD.findall(text) if not word.isascii()]
+    # "äà": no Western word of two letters and more has accented ones only.
+    accents_only = sum(len(word) > 1 and not any(map(str.isascii, word)) for word in words)
+    if bad > 0.02 * high or 2 * accents_only > len(words) or _SIGN_RUN.search(text):
         raise _undecodable("it is in an 8-bit code page that is not supported")
     return DecodedText(text, "cp1252")

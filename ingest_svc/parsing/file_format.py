@@ -30,6 +30,7 @@ class FileFormat(StrEnum):
     ZIP = "zip"
     ARCHIVE = "archive"
     IMAGE = "image"
+    HEIC = "heic photograph"
     DICOM = "dicom"
     ENCRYPTED_OFFICE = "encrypted office document"
     OLE = "old office document"

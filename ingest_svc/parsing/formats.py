@@ -73,6 +73,13 @@ _PROMISED: dict[str, frozenset[FileFormat]] = {
     "webp": frozenset({FileFormat.IMAGE}),
     "bmp": frozenset({FileFormat.IMAGE}),
     "gif": frozenset({FileFormat.IMAGE}),
+    "jp2": frozenset({FileFormat.IMAGE}),
+    "j2k": frozenset({FileFormat.IMAGE}),
+    "jpf": frozenset({FileFormat.IMAGE}),
+    "jpx": frozenset({FileFormat.IMAGE}),
+    "avif": frozenset({FileFormat.IMAGE}),
+    "heic": frozenset({FileFormat.HEIC}),
+    "heif": frozenset({FileFormat.HEIC, FileFormat.IMAGE}),
     "json": frozenset({FileFormat.JSON}),
     "dcm": frozenset({FileFormat.DICOM}),
 }
@@ -85,6 +92,12 @@ _MAGIC: tuple[tuple[bytes, FileFormat], ...] = (
     (b"GIF89a", FileFormat.IMAGE),
     (b"II*\x00", FileFormat.IMAGE),
     (b"MM\x00*", FileFormat.IMAGE),
+    # BigTIFF: version 43 and 64-bit offsets.
+    (b"II+\x00", FileFormat.IMAGE),
+    (b"MM\x00+", FileFormat.IMAGE),
+    # JPEG 2000: its file format (ISO 15444-1 annex I) and its bare code stream (annex A).
+    (b"\x00\x00\x00\x0cjP  \r\n\x87\n", FileFormat.IMAGE),
+    (b"\xff\x4f\xff\x51\x00", FileFormat.IMAGE),
     (b"BM", FileFormat.IMAGE),
     (b"\x1f\x8b", FileFormat.ARCHIVE),
     (b"7z\xbc\xaf\x27\x1c", FileFormat.ARCHIVE),
@@ -92,6 +105,11 @@ _MAGIC: tuple[tuple[bytes, FileFormat], ...] = (
     (b"BZh", FileFormat.ARCHIVE),
     (b"\xfd7zXZ\x00", FileFormat.ARCHIVE),
 )
+
+# Brands of ISO base media files (ISO 14496-12 clause 4.3) that hold pictures: AV1, and HEVC as phones write.
+_AV1_BRANDS = frozenset({b"avif", b"avis"})
+_HEVC_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
+_MAX_BRANDS = 256
 
 _HTML_START = re.compile(
     r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html[\s>])", re.I | re.S
@@ -142,6 +160,13 @@ def detect_binary(data: bytes) -> FileFormat | None:
         return ole_format(data)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return FileFormat.IMAGE
+    if data[4:8] == b"ftyp":
+        box = data[: min(int.from_bytes(data[:4]), _MAX_BRANDS)]
+        brands = {box[8:12], *(box[at : at + 4] for at in range(16, len(box), 4))}
+        if brands & _AV1_BRANDS:
+            return FileFormat.IMAGE
+        if brands & _HEVC_BRANDS:
+            return FileFormat.HEIC
     if data[128:132] == b"DICM":
         return FileFormat.DICOM
     for magic, found in _MAGIC:

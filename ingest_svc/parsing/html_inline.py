@@ -19,6 +19,7 @@ INLINE = frozenset(
 # Text that its author struck out (a repealed rule) must not read like text in force.
 STRUCK = frozenset({"del", "s", "strike"})
 LISTS = frozenset({"ul", "ol", "dir"})
+_PAIR = frozenset({"dt", "dd"})
 CHOICES = frozenset({"radio", "checkbox"})
 _EMPTY_OPTION = re.compile(r"^[\s\-–—.…]*$")
 _WORD_END = re.compile(r"[a-zß-öø-ÿа-яё]{3}$")
@@ -34,8 +35,9 @@ def inline_text(node: Tag) -> str:
 def cell_text(cell: Tag) -> str:
     """Text of a table cell on one line.
 
-    Items of lists are separated by semicolons or keep their numbers, rows of a nested table are separated by
-    semicolons and its cells by commas. A cell that holds only a picture says what the picture stands for.
+    Items of lists are separated by semicolons or keep their numbers, terms have a colon before their
+    definition, rows of a nested table are separated by semicolons and its cells by commas. A cell that holds
+    only a picture says what the picture stands for.
     """
     text = inline_text(cell)
     if text:
@@ -69,6 +71,8 @@ def element_text(node: Tag, before: str, skip: frozenset[str] = frozenset()) -> 
         return _formula(node)
     if name in LISTS:
         return _list_in_line(node, skip)
+    if name == "dl":
+        return _definitions_in_line(node, skip)
     if name == "table":
         return f" {_table_in_line(node)} "
     text = raw_text(node, skip)
@@ -157,6 +161,23 @@ def _list_in_line(node: Tag, skip: frozenset[str]) -> str:
     else:
         shown = [text for text in texts if text]
     return " " + ("; ".join(shown) if shown else raw_text(node, skip)) + " "
+
+
+def _definitions_in_line(node: Tag, skip: frozenset[str]) -> str:
+    """ "term: definition; term: definition"."""
+    pairs: list[str] = []
+    terms: list[str] = []
+    for part in node.find_all(["dt", "dd"]):
+        if part.find_parent("dl") is not node:
+            continue
+        # Without end tags the next part is parsed into this one.
+        text = one_line(raw_text(part, skip | _PAIR))
+        if part.name == "dt":
+            terms.extend([text] if text else [])
+        elif text:
+            pairs.append(f"{', '.join(terms)}: {text}" if terms else text)
+            terms = []
+    return " " + ("; ".join([*pairs, *terms]) or raw_text(node, skip)) + " "
 
 
 def _table_in_line(node: Tag) -> str:

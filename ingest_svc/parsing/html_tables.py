@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from bs4 import Tag
 
+from ingest_svc.parsing.table_headers import has_number
+
 # The HTML standard caps colspan at 1000; a page that says more is broken or hostile.
 _MAX_SPAN = 1000
 _MAX_CELLS = 500_000
+_MAX_HEADER_ROWS = 4
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -50,19 +53,21 @@ def read_grid(table: Tag, cell_text: Callable[[Tag], str]) -> HtmlGrid:
     """The grid of a table; nested tables are part of their cell."""
     rows = _rows(table)
     grid: list[list[str | None]] = []
-    headers = 0
+    marked = [_is_header(row, _cells(row)) for row, _ in rows]
     for at, (row, left) in enumerate(rows):
-        cells = row.find_all(["td", "th"], recursive=False)
-        _place(grid, at, cells, left, cell_text)
-        if headers == at and _is_header(row, cells):
-            headers = at + 1
+        _place(grid, at, _cells(row), left, cell_text)
     width = max((len(line) for line in grid), default=0)
+    headers = 0
+    while headers < len(rows) and marked[headers] and not (headers and _is_group(rows[headers][0], width)):
+        headers += 1
     filled = [[cell or "" for cell in line] + [""] * (width - len(line)) for line in grid]
     title = ""
     if len(filled) > 1 and width > 1 and filled[0][0] and len(_cells(rows[0][0])) == 1 and headers != 1:
         # Alone in its row above a header: a caption. As the only header it stays one.
         title = filled.pop(0)[0]
+        rows = rows[1:]
         headers = max(0, headers - 1)
+    headers = headers or _unmarked_headers([row for row, _ in rows], filled)
     if 1 < headers < len(filled):
         filled[:headers] = [_joined_header(filled[:headers])]
     return HtmlGrid(title, filled)
@@ -103,6 +108,28 @@ def _is_header(row: Tag, cells: list[Tag]) -> bool:
     # The empty corner above row headers is often a td.
     marked = [cell for cell in cells if cell.name == "th"]
     return bool(marked) and all(cell.name == "th" or not cell.get_text(strip=True) for cell in cells)
+
+
+def _is_group(row: Tag, width: int) -> bool:
+    """One header cell over the whole table, below its header, names the rows that follow ("Chest")."""
+    cells = _cells(row)
+    in_head = row.parent is not None and row.parent.name == "thead"
+    return not in_head and width > 1 and len(cells) == 1 and _span(cells[0], "colspan") >= width
+
+
+def _unmarked_headers(rows: list[Tag], grid: list[list[str]]) -> int:
+    """Header rows of a table without header cells: 0, or more where the first row is built like a header.
+
+    A header of two and more rows has wide cells with their columns' names below and tall cells beside them.
+    """
+    cells = _cells(rows[0]) if rows else []
+    tall = max((_span(cell, "rowspan") for cell in cells), default=1)
+    wide = [cell for cell in cells if _span(cell, "colspan") > 1]
+    if not wide or not 1 < tall <= _MAX_HEADER_ROWS or tall >= len(grid):
+        return 0
+    if any(_span(cell, "rowspan") >= tall for cell in wide):
+        return 0
+    return 0 if any(has_number(text) for line in grid[:tall] for text in line) else tall
 
 
 def _place(

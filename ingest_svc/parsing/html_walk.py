@@ -57,9 +57,7 @@ class HtmlWalk:
         name = node.name
         level = _HEADINGS.get(name) or _aria_level(node)
         if level:
-            self._flush()
-            if text := inline_text(node):
-                self._blocks.append(heading(text, level))
+            self._heading(node, level)
         elif name in LISTS:
             self._flush()
             self._parts(list_parts(node))
@@ -90,6 +88,30 @@ class HtmlWalk:
             self._flush()
             self._children(node)
             self._flush(keep_fields=name in _JOINS_FIELDS)
+
+    def _heading(self, node: Tag, level: int) -> None:
+        self._flush()
+        inner = node.find(list(_HEADINGS))
+        if inner is None:
+            if text := inline_text(node):
+                self._blocks.append(heading(text, level))
+            return
+        # An end tag is missing: the next heading and what follows it were parsed into this one.
+        own: list[str] = []
+        rest: list[PageElement] = []
+        for child in list(node.children):
+            opens = isinstance(child, Tag) and (child.name in _HEADINGS or child.find(list(_HEADINGS)))
+            if rest or opens:
+                rest.append(child)
+            elif isinstance(child, Tag):
+                own.append(element_text(child, "".join(own[-4:])[-4:]))
+            elif type(child) is NavigableString:
+                own.append(str(child))
+        if text := one_line(drop_soft_hyphens("".join(own))):
+            self._blocks.append(heading(text, level))
+        for child in rest:
+            self._visit(child)
+        self._flush()
 
     def _parts(self, parts: Iterable[str | Tag]) -> None:
         """List lines as list blocks; elements between them are visited on their own."""

@@ -63,6 +63,12 @@ def orthography_score(text: str, language: str) -> float | None:
     return good / judged if judged >= MIN_WORDS else None
 
 
+def is_plausible_russian(word: str) -> bool:
+    """True for a word of Cyrillic letters, in any case, whose trigrams are Russian and that has a vowel."""
+    lower = word.lower().replace("ё", "е")
+    return _VOWEL.search(lower) is not None and _plausible(lower, "ru")
+
+
 def _sample(text: str) -> str:
     if len(text) <= _WINDOWS * _WINDOW:
         return text

@@ -21,7 +21,7 @@ from ingest_svc.parsing.office import OFFICE, parse_office
 from ingest_svc.parsing.orthography import orthography_score
 from ingest_svc.parsing.plain_text import parse_text
 from ingest_svc.parsing.readable import unreadable_share
-from ingest_svc.parsing.refusals import refuse
+from ingest_svc.parsing.refusals import OCR_ENGINE, refuse
 from ingest_svc.parsing.restructured import is_restructured, parse_restructured
 from radref.errors import InvalidInput
 
@@ -38,6 +38,7 @@ def parse_file(
     limits: ParseLimits,
     ocr_page: Callable[[Image, int], OcrPage] | None = None,
     docling: DoclingOptions | None = None,
+    no_ocr: str = "",
 ) -> ParsedDocument:
     """Parses a Markdown, reStructuredText, plain text, HTML, CSV, PDF or office file (DOCX, PPTX, XLSX; with
     LibreOffice also RTF, DOC, ODT, PPT, ODP, XLS, XLSB, ODS), and images where an OCR engine is installed.
@@ -47,6 +48,8 @@ def parse_file(
     Args:
         ocr_page: reads a page image, numbered from 1; None = no OCR engine is installed.
         docling: reads what `docling.formats()` names; None = our own parsers read everything.
+        no_ocr: where `ocr_page` is None, what is missing for it and how to get it, in sentences; part of the
+            message where a scan or an image is refused.
 
     Raises:
         InvalidInput: EMPTY_FILE, FILE_TOO_LARGE, FORMAT_MISMATCH, UNSUPPORTED_FORMAT, PASSWORD_PROTECTED,
@@ -79,16 +82,32 @@ def parse_file(
 
         draft = parse_image(data, limits, ocr_page)
     elif detected not in SUPPORTED:
-        raise refuse(detected)
+        raise _with_advice(refuse(detected), no_ocr)
     elif detected is FileFormat.PDF:
-        # On first use, like the office parsers.
-        from ingest_svc.parsing.pdf import parse_pdf
-
-        draft = parse_pdf(data, limits, ocr_page)
+        draft = _parse_pdf(data, limits, ocr_page, no_ocr)
     else:
         assert decoded is not None
         draft = _parse_text_format(decoded.text, detected, limits)
     return _reported(draft, detected, decoded.encoding if decoded else "", limits)
+
+
+def _parse_pdf(
+    data: bytes, limits: ParseLimits, ocr_page: Callable[[Image, int], OcrPage] | None, no_ocr: str
+) -> Draft:
+    # On first use, like the office parsers.
+    from ingest_svc.parsing.pdf import parse_pdf
+
+    try:
+        return parse_pdf(data, limits, ocr_page)
+    except InvalidInput as exc:
+        raise _with_advice(exc, no_ocr) from exc
+
+
+def _with_advice(refusal: InvalidInput, no_ocr: str) -> InvalidInput:
+    """A refusal for want of text also says what the OCR engine lacks: the operator can install it."""
+    if refusal.metadata.get("missing") != OCR_ENGINE or not no_ocr:
+        return refusal
+    return InvalidInput(f"{refusal.message} {no_ocr}", reason=refusal.reason, metadata=refusal.metadata)
 
 
 def _decoded(data: bytes, file_name: str) -> DecodedText:

@@ -136,6 +136,8 @@ def _warnings(read: PagesRead) -> tuple[str, ...]:
             f"{_pages(read.unread)} without a usable text layer (scanned): not read, because no OCR engine "
             "is part of this installation."
         )
+    if read.pictures:
+        warnings.append(f"{_pages(read.pictures)}: text inside large pictures, if any, was not read.")
     if read.recognised:
         engines = sorted({page.engine for page in read.recognised.values() if page.engine})
         by = f" by {', '.join(engines)}" if engines else ""

@@ -31,9 +31,14 @@ def body_rows(
     # Spacing tells rows only where some lines are near and some are far.
     spaced = least <= _MAX_LEADING * height and any(step > _ROW_STEP * least for step in steps)
     if spaced:
-        # Where most near lines fill the first column they are rows, and the far ones part groups of rows.
-        near_lines = [line for line, step in zip(lines[1:], steps, strict=True) if step <= _ROW_STEP * least]
-        spaced = sum(bool(line[0]) for line in near_lines) <= 0.5 * len(near_lines)
+        # Where most near lines fill the first column as the line above does, they are rows, and the far ones
+        # part groups of rows. A label below or in the middle of its row has no label above it.
+        near_pairs = [
+            (above, line)
+            for (above, line), step in zip(itertools.pairwise(lines), steps, strict=True)
+            if step <= _ROW_STEP * least
+        ]
+        spaced = sum(bool(above[0] and line[0]) for above, line in near_pairs) <= 0.5 * len(near_pairs)
     groups: list[list[Row]] = [[lines[0]]]
     first = [0]
     for at in range(1, len(lines)):
@@ -53,8 +58,8 @@ def _continues(
     filled = [at for at, cell in enumerate(line) if cell]
     above = [at for at in range(len(line)) if any(row[at] for row in group)]
     if not set(filled) <= set(above):
-        # Something new in a column that this row left empty.
-        return False
+        # Something new in a column that this row left empty; cells may stand at the bottom of their row.
+        return spaced
     if 0 not in filled:
         return spaced or len(filled) == 1 or len(filled) <= len(above) // 2
     if len(filled) < len(above):

@@ -34,11 +34,11 @@ def pdf_blocks(elements: Sequence[Element]) -> list[Block]:
             for group in groups
             if group.is_heading
         }
-        levels = HeadingLevels(ranks([keys[group.start] for group in groups if group.is_heading]))
+        levels = HeadingLevels(ranks(list(keys.values())))
         for group in groups:
             while waiting and waiting[0][0] <= group.start:
                 blocks.extend((block, 0.0) for block in _placed(waiting.pop(0)[1]))
-            level = levels.level(keys[group.start]) if group.is_heading else 0
+            level = levels.level(keys[group.start][0]) if group.is_heading else 0
             blocks.append((_made(group, level, words), group.lines[0].x0))
     blocks.extend((block, 0.0) for _, element in waiting for block in _placed(element))
     return _with_lists([(block, x) for block, x in blocks if block.text.strip()])

@@ -15,6 +15,8 @@ from pdfminer.pdfinterp import PDFPageInterpreter
 _UNSEEN_MODES = frozenset({3, 7})
 # Codes that WinAnsiEncoding leaves open show a bullet (ISO 32000-1, annex D.2, note 3); pdfminer knows none.
 _WIN_ANSI_BULLETS = frozenset(f"(cid:{code})" for code in (0x7F, 0x81, 0x8D, 0x8F, 0x90, 0x9D))
+# Place of the character code among what pdfminer passes to render_char after the font.
+_CODE = 3
 _FONT_FILES = ("FontFile", "FontFile2", "FontFile3")
 # Font descriptor flags (ISO 32000-1, table 123).
 _SYMBOLIC, _NONSYMBOLIC = 1 << 2, 1 << 5
@@ -65,6 +67,8 @@ class GlyphDevice(PDFPageAggregator):
             last = id(item)
             if item._text in _WIN_ANSI_BULLETS and hasattr(font, "cid2unicode"):
                 item._text = "•"
+            elif _is_control(item._text):
+                item._text = _named(font, args[_CODE], item._text)
             if not _is_embedded(font):
                 self.loose_fonts.add(font.fontname)
             if self._mode in _UNSEEN_MODES:
@@ -72,6 +76,19 @@ class GlyphDevice(PDFPageAggregator):
             if _is_guessed(font):
                 self.guessed_ids.add(last)
         return advance
+
+
+def _is_control(text: str) -> bool:
+    """What some programs write into ToUnicode for glyphs that Unicode has no single letter for ("ffi")."""
+    return (
+        len(text) == 1 and (text < " " or "\x7f" <= text < "\xa0" or text == "\ufffd") and not text.isspace()
+    )
+
+
+def _named(font: Any, code: int, text: str) -> str:
+    """Text by the name that the font's encoding gives the glyph; `text` where it gives none."""
+    named: str = getattr(font, "cid2unicode", {}).get(code, text)
+    return text if _is_control(named) else named
 
 
 def _is_embedded(font: Any) -> bool:

@@ -22,19 +22,21 @@ _LABEL_ROWS = 3
 # A row of so many words is prose; a figure has few of them.
 _PROSE_WORDS = 7
 _MAX_PROSE = 0.35
+# Larger than the text by this factor is a title, no label.
+_TITLE_SIZE = 1.4
 
 
-def figures(page: PdfPage, words: Sequence[Word], taken: Sequence[Box]) -> list[PdfFigure]:
-    """Figures with text in them.
+def figures(page: PdfPage, words: Sequence[Word], taken: Sequence[Box]) -> tuple[list[PdfFigure], list[Word]]:
+    """Figures with text in them, and the words that are in none.
 
     Args:
         page: shapes and pictures.
-        words: words that are in no table.
+        words: those that are in no table.
         taken: boxes of tables; their rules are no drawing.
     """
     area = page.width * page.height
     if area <= 0:
-        return []
+        return [], list(words)
     shapes = [
         box
         for box in page.shapes
@@ -44,20 +46,29 @@ def figures(page: PdfPage, words: Sequence[Word], taken: Sequence[Box]) -> list[
     ]
     boxes = [box for box, count in _clusters(shapes) if count >= _MIN_SHAPES] + list(page.images)
     sizes = sorted(word.size for word in words)
+    middle = sizes[len(sizes) // 2] if sizes else 0.0
     # Labels of axes stand outside the drawing, set smaller than the text.
-    small = 0.9 * sizes[len(sizes) // 2] if sizes else 0.0
+    small = 0.9 * middle
+    # Titles on banners and in boxes are drawn upon, but no labels.
+    labels = [word for word in words if word.size < _TITLE_SIZE * middle and not word.turned]
     found: list[PdfFigure] = []
     used: set[int] = set()
     for box in sorted(boxes, key=lambda item: -(item[2] - item[0]) * (item[3] - item[1])):
         share = (box[2] - box[0]) * (box[3] - box[1]) / area
-        own, box = _with_labels(box, [word for word in words if id(word) not in used], small)
+        own, box = _with_labels(box, [word for word in labels if id(word) not in used], small)
         low = min(box[2] - box[0], box[3] - box[1]) < _MIN_SIDE
         if low or not _MIN_AREA <= share <= _MAX_AREA or not own or _is_prose(own):
             continue
-        used.update(map(id, own))
-        text = " ".join(line_text(row) for row in rows_of(own))
+        # The title of an axis runs up its side.
+        turned = [
+            word
+            for word in words
+            if word.turned and id(word) not in used and inside(word, _padded(box, 2 * word.size))
+        ]
+        used.update(map(id, own + turned))
+        text = " ".join([*(line_text(row) for row in rows_of(own)), *(word.text for word in turned)])
         found.append(PdfFigure(text, box, page.number))
-    return found
+    return found, [word for word in words if id(word) not in used]
 
 
 def _with_labels(box: Box, words: Sequence[Word], small: float) -> tuple[list[Word], Box]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ingest_svc.cleaning.page_furniture import page_number
 from ingest_svc.parsing.heading_marks import heading_mark
 from ingest_svc.parsing.pdf_grid import Grid
-from ingest_svc.parsing.pdf_line_text import line_text
+from ingest_svc.parsing.pdf_line_text import line_text, main_size
 from ingest_svc.parsing.pdf_model import PdfPage, Word, inside
 from ingest_svc.parsing.pdf_regions import rows_of
 
@@ -23,6 +23,9 @@ _EDGE_SHARE = 0.12
 # Turned text this near to the side of the page is a stamp of its publisher.
 _SIDE_SHARE = 0.1
 _RUNNING_WORDS = 14
+_TITLE_SIZE = 1.15
+# Header and text are this far apart at least, base line to base line, in font sizes.
+_OFF = 2.0
 _NAMED_PAGE = re.compile(r"(?i)^\W*(page|seite|стр\.?|страница|лист)\s+\d+(\s+(of|von|из)\s+\d+)?\W*$")
 
 
@@ -110,10 +113,10 @@ def _edge(rows: Sequence[list[Word]], page: PdfPage, grids: Sequence[Grid], *, t
             _EdgeRow(
                 tuple(row),
                 text,
-                _shape(text),
+                _shape(text, masked=not _is_title(rows, at)),
                 round((upper if top else page.height - lower) / 6),
                 at == 0,
-                _is_apart(rows, at),
+                _is_apart(rows, at) and (grid is not None or _stands_off(rows, at)),
                 grid is not None,
                 _is_lonely(rows, at),
                 top and at == 0 and _is_lonely(rows, at),
@@ -155,10 +158,31 @@ def _pieces(row: Sequence[Word]) -> int:
     return 1 + sum(after.x0 - before.x1 > 1.5 * before.size for before, after in itertools.pairwise(row))
 
 
-def _shape(text: str) -> str:
+def _stands_off(rows: Sequence[list[Word]], at: int) -> bool:
+    """White or another type parts the row, or the rows at the edge that it belongs to, from the text."""
+    if at + 1 >= len(rows):
+        return True
+    for place in range(at, min(at + _EDGE_ROWS, len(rows) - 1)):
+        row, following = rows[place][0], rows[place + 1][0]
+        size = max(row.size, following.size)
+        if abs(following.bottom - row.bottom) > _OFF * size or abs(following.size - row.size) > 0.05 * size:
+            return True
+        if row.font != following.font:
+            return True
+    return False
+
+
+def _is_title(rows: Sequence[list[Word]], at: int) -> bool:
+    """One piece, set larger than the next row; running lines have the page number at their end."""
+    if at + 1 >= len(rows) or _pieces(rows[at]) > 1:
+        return False
+    return main_size(rows[at]) > _TITLE_SIZE * main_size(rows[at + 1])
+
+
+def _shape(text: str, *, masked: bool) -> str:
     """The text, numbers masked; "Chapter 2" is no repetition of "Chapter 1", so headings keep theirs."""
     text = " ".join(text.split())
-    return text.lower() if heading_mark(text) else re.sub(r"\d+", "#", text.lower())
+    return re.sub(r"\d+", "#", text.lower()) if masked and not heading_mark(text) else text.lower()
 
 
 def _carries(words: Sequence[Word], number: int) -> bool:

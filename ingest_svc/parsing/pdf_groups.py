@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -95,8 +96,11 @@ def group_lines(lines: Sequence[PdfLine], body: Typography) -> list[Group]:
             line = replace(line, text=f"{bullet.text} {line.text}", x0=bullet.x0)
         bullet = None
         is_head = is_heading(line, lines, at - 1, body, titles) and not (
-            not heading and _is_middle(current, line)
+            not heading and _is_middle(current, line, body)
         )
+        if heading and not is_head and _is_middle(current, line, body):
+            # A sentence in bold goes on: no heading after all.
+            heading = False
         if current and is_head == heading and _goes_on(current, line, body, is_head):
             current.append(line)
             continue
@@ -108,7 +112,28 @@ def group_lines(lines: Sequence[PdfLine], body: Typography) -> list[Group]:
             current.extend(groups.pop(held).lines)
         current.append(line)
     close()
-    return groups
+    return _alike(groups)
+
+
+def _alike(groups: Sequence[Group]) -> list[Group]:
+    """Bold numbered items set alike are all headings or none.
+
+    Bold questions of a form count on; where most of them are too long to be titles, the short ones are none.
+    """
+    kinds = [_kind(group) for group in groups]
+    long = Counter(kind for kind, group in zip(kinds, groups, strict=True) if kind and not group.is_heading)
+    short = Counter(kind for kind, group in zip(kinds, groups, strict=True) if kind and group.is_heading)
+    return [
+        replace(group, is_heading=False) if group.is_heading and kind and long[kind] > short[kind] else group
+        for kind, group in zip(kinds, groups, strict=True)
+    ]
+
+
+def _kind(group: Group) -> tuple[float, str, str] | None:
+    """How a bold numbered item is set; None for all else."""
+    first = group.lines[0]
+    mark = heading_mark(first.text) if first.bold and not group.is_contents else None
+    return (first.size, first.font, mark.style) if mark is not None else None
 
 
 def _checked(group: Group, body: Typography) -> Group:
@@ -122,14 +147,17 @@ def _checked(group: Group, body: Typography) -> Group:
     return replace(group, is_heading=False) if sentence or long or len(text) > _MAX_HEADING else group
 
 
-def _is_middle(current: Sequence[PdfLine], line: PdfLine) -> bool:
+def _is_middle(current: Sequence[PdfLine], line: PdfLine, body: Typography) -> bool:
     """The line goes on in the middle of a sentence that the line before it, set alike, began."""
     if not current:
         return False
     last = current[-1]
     alike = last.bold == line.bold and last.size == line.size and last.page == line.page
     near = 0 < line.bottom - last.bottom < 1.6 * line.size
-    unfinished = last.text[-1] in ",;" or (line.text[:1].islower() and not is_terminated(last.text))
+    full = last.x1 >= body.right_margin(current) - 4 * last.size and heading_mark(line.text) is None
+    unfinished = last.text[-1] in ",;" or (
+        not is_terminated(last.text) and (line.text[:1].islower() or (full and len(current) > 1))
+    )
     return alike and near and unfinished
 
 
@@ -195,7 +223,7 @@ def _text_goes_on(current: Sequence[PdfLine], line: PdfLine, body: Typography) -
     ):
         return False
     right = body.right_margin(current)
-    left = min(part.x0 for part in current[-2:])
+    left = min(part.x0 for part in current[-2:] if (part.page, part.column) == (last.page, last.column))
     full = last.x1 >= right - 0.15 * max(right - left, 1.0)
     if line.page != last.page or line.column != last.column:
         # Over a page or column break only the middle of a sentence goes on.
@@ -209,7 +237,9 @@ def _text_goes_on(current: Sequence[PdfLine], line: PdfLine, body: Typography) -
         )
     step = line.bottom - last.bottom
     leading = max(body.leading * max(line.size, 1.0) / body.size, min(body.leading, 1.2 * line.size))
-    if step > 1.45 * leading or step < -0.5 * body.size:
+    # Indices and formulas push lines apart; after a full stop less than that is a new paragraph.
+    wide = 1.2 if last.text[-1] in ".!?" and line.text[:1].isupper() else 1.45
+    if step > wide * leading or step < -0.5 * body.size:
         return False
     # A line that stopped short of the margin ended its paragraph.
     first_word = len(line.text.split()[0]) * 0.5 * line.size

@@ -22,6 +22,8 @@ _CAPTION = re.compile(
     re.I,
 )
 _MAX_CAPITALS_WORDS = 14
+# Numbering of sections without a word such as "Part".
+_COUNTED = frozenset({"arabic", "roman", "upper"})
 
 Key = tuple[float, bool, str]
 
@@ -135,30 +137,45 @@ def _alone(line: PdfLine, lines: Sequence[PdfLine], at: int, body: Typography) -
     return not runs_on and not runs_in
 
 
-def heading_key(size: float, bold: bool, text: str) -> Key:
-    """Typography of a heading; headings of one typography are siblings."""
+def heading_key(size: float, bold: bool, text: str) -> tuple[Key, int]:
+    """Typography of a heading and its ordinal; headings of one typography are siblings."""
     mark = heading_mark(text)
-    return round(size), bold, mark.style if mark else ""
+    return (round(size), bold, mark.style if mark else ""), mark.number if mark else 0
 
 
-def ranks(keys: Sequence[Key]) -> dict[Key, int]:
-    """Rank of each heading typography, given those of all headings in order.
+def ranks(headings: Sequence[tuple[Key, int]]) -> dict[Key, int]:
+    """Rank of each heading typography, given typography and ordinal (0: none) of all headings in order.
 
     Larger before smaller, bold before light. Numbering styles of one typography follow in the order in which
-    they first appear, and headings without number come last ("Abstract" does not hold "1 Introduction")
-    unless numbers begin anew below them.
+    they first appear. Headings without number come last ("Part II" holds "Records"); where the outermost
+    style counts 1, 2, 3 they are its siblings ("9 Results" does not hold the "References"), and where its
+    numbers begin anew below them they hold it.
     """
     order: dict[tuple[float, bool], list[str]] = {}
-    for size, bold, style in keys:
+    for (size, bold, style), _ in headings:
         styles = order.setdefault((size, bold), [])
         if style not in styles:
             styles.append(style)
+    siblings: dict[Key, Key] = {}
     for (size, bold), styles in order.items():
-        if "" in styles and not _begin_anew([key[2] for key in keys if key[:2] == (size, bold)]):
+        if "" not in styles or len(styles) == 1:
+            continue
+        own = [(key[2], number) for key, number in headings if key[:2] == (size, bold)]
+        if not _begin_anew([style for style, _ in own]):
             styles.remove("")
             styles.append("")
-    ranked = sorted(set(keys), key=lambda key: (-key[0], not key[1], order[key[:2]].index(key[2])))
-    return {key: place for place, key in enumerate(ranked)}
+            if styles[0] in _COUNTED and _counts([number for style, number in own if style == styles[0]]):
+                siblings[size, bold, ""] = (size, bold, styles[0])
+    ranked = sorted(
+        {key for key, _ in headings}, key=lambda key: (-key[0], not key[1], order[key[:2]].index(key[2]))
+    )
+    placed = {key: place for place, key in enumerate(ranked)}
+    return placed | {key: placed[other] for key, other in siblings.items()}
+
+
+def _counts(numbers: Sequence[int]) -> bool:
+    """Numbers of sections, one after the other; "14 CFR Part 39" and "5 mSv" only begin with one."""
+    return any(after == before + 1 for before, after in itertools.pairwise(numbers))
 
 
 def _begin_anew(styles: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from ingest_svc.parsing.pdf_aligned import aligned_tables
 from ingest_svc.parsing.pdf_figures import figures
 from ingest_svc.parsing.pdf_grid import Grid
 from ingest_svc.parsing.pdf_line_text import line_text, main_size
-from ingest_svc.parsing.pdf_model import Element, PdfLine, PdfPage, Word, outside_all
+from ingest_svc.parsing.pdf_model import Element, PdfLine, PdfPage, Word
 from ingest_svc.parsing.pdf_regions import Piece, reading_order, rows_of
 from ingest_svc.parsing.pdf_ruled import ruled_tables
 
@@ -22,13 +22,11 @@ _CELL_GAP = 1.6
 
 def page_elements(page: PdfPage, grids: Sequence[Grid], vocabulary: frozenset[str]) -> list[Element]:
     """Lines, tables and figures of a page in reading order."""
-    ruled = ruled_tables(grids, page.words, page.number, vocabulary)
+    ruled, free = ruled_tables(grids, page.words, page.number, vocabulary)
     boxes = [table.box for table in ruled]
-    free = outside_all(page.words, boxes)
     # Rows of shaded bars are the rows of a table without columns drawn.
     bars = [grid.box for grid in grids if len(grid.columns) == 1 and grid.rows >= 2]
-    drawn = figures(page, [word for word in free if not word.turned], [*boxes, *bars])
-    free = outside_all(free, [figure.box for figure in drawn])
+    drawn, free = figures(page, free, [*boxes, *bars])
     upright = [word for word in free if not word.turned]
     elements: list[Element] = []
     for column, region in enumerate(reading_order(upright, [*ruled, *drawn])):

@@ -9,7 +9,7 @@ from typing import Any
 from PIL import Image
 
 from ingest_svc.parsing.ocr.model import OcrPage
-from ingest_svc.parsing.pdf_model import PdfPage
+from ingest_svc.parsing.pdf_model import PdfPage, inside
 from ingest_svc.parsing.pdf_read import read_page
 from ingest_svc.parsing.pdf_render import OCR_DPI, PdfRenderer
 from ingest_svc.parsing.readable import unreadable_share
@@ -18,6 +18,11 @@ from ingest_svc.parsing.readable import unreadable_share
 _MIN_CHARACTERS = 20
 _STAMP_CHARACTERS = 150
 _SCAN_SHARE = 0.6
+# A picture that covers so much of a page with hardly any text but header and footer may be a page of text.
+_PICTURE_SHARE = 0.25
+_MARGIN_SHARE = 0.1
+# A picture under so many words is a background.
+_BACKGROUND_WORDS = 10
 # With more than this share of unmapped glyphs the text layer is useless.
 _MAX_UNREADABLE = 0.3
 # A page of one colour is empty: steps of grey of 255.
@@ -32,6 +37,7 @@ class PagesRead:
     Attributes:
         recognised: pages that were read from their picture, by number.
         unread: pages with something on them that could not be read.
+        pictures: pages with text beside a large picture; text inside it is not read.
         layers: pages whose text is the invisible layer of another OCR program.
         unreadable_pages: pages whose text layer is made of glyphs without meaning.
         hidden: characters left out because a reader cannot see them.
@@ -42,6 +48,7 @@ class PagesRead:
     pages: list[PdfPage]
     recognised: dict[int, OcrPage] = field(default_factory=dict)
     unread: tuple[int, ...] = ()
+    pictures: tuple[int, ...] = ()
     layers: tuple[int, ...] = ()
     unreadable_pages: tuple[int, ...] = ()
     hidden: int = 0
@@ -72,10 +79,11 @@ def read_pages(
         if is_unreadable:
             read.unreadable_pages += (page.number,)
         readable = 0 if is_unreadable else len(text)
-        scan = page.image_share >= _SCAN_SHARE and readable < _STAMP_CHARACTERS and not page.recognised
-        if page.drawn and (readable < _MIN_CHARACTERS or scan):
+        if page.drawn and (readable < _MIN_CHARACTERS or _is_scan(page, readable)):
             _read_picture(page, readable, renderer, ocr_page, read)
         if page.number not in read.recognised:
+            if page.number not in read.unread and _has_picture(page):
+                read.pictures += (page.number,)
             if is_unreadable:
                 page.words = []
             characters += len(text)
@@ -86,6 +94,29 @@ def read_pages(
     read.image_share = min(1.0, sum(page.image_share for page in read.pages) / len(read.pages))
     read.unreadable_share = unreadable / characters if characters else 0.0
     return read
+
+
+def _is_scan(page: PdfPage, readable: int) -> bool:
+    """The page is a picture with a stamp, or a large picture between header and footer."""
+    if page.recognised:
+        return False
+    if page.image_share >= _SCAN_SHARE and readable < _STAMP_CHARACTERS:
+        return True
+    margin = _MARGIN_SHARE * page.height
+    inner = sum(
+        len(word.text) for word in page.words if margin < (word.top + word.bottom) / 2 < page.height - margin
+    )
+    return page.image_share >= _PICTURE_SHARE and min(inner, readable) < _MIN_CHARACTERS
+
+
+def _has_picture(page: PdfPage) -> bool:
+    """A large picture stands on the page, with no text over it."""
+    area = page.width * page.height
+    return any(
+        (box[2] - box[0]) * (box[3] - box[1]) >= _PICTURE_SHARE * area
+        and sum(inside(word, box) for word in page.words) < _BACKGROUND_WORDS
+        for box in page.images
+    )
 
 
 def _read_picture(
@@ -100,7 +131,7 @@ def _read_picture(
         return
     picture = renderer.picture(page.number, OCR_DPI) if ocr_page is not None else None
     if picture is None or ocr_page is None:
-        if not readable or page.image_share >= _SCAN_SHARE:
+        if not readable or page.image_share >= _PICTURE_SHARE:
             read.unread += (page.number,)
         return
     found = ocr_page(picture, page.number)

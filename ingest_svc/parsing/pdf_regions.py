@@ -7,6 +7,7 @@ below, and each part is cut again; so columns may begin and end anywhere on a pa
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ _HANGING = 4.0
 # A page of three columns of text has 300 pieces; maps and drawings have thousands and no reading order.
 _MAX_PIECES = 1500
 _MAX_DEPTH = 12
+# White between two rows of a table, in font sizes, and how much farther apart they are than lines of a cell.
+_BAND = 0.45
+_BAND_STEP = 1.2
 
 
 @dataclass(slots=True)
@@ -225,13 +229,16 @@ def _checked(
 
 
 def _is_table(left: Sequence[Piece], right: Sequence[Piece], size: float) -> bool:
-    """Rows of a table with long cells: white bands run across both sides, and both begin anew below them."""
+    """Rows of a table with long cells: white bands run across both sides, and both begin anew below them.
+
+    A band is wider than what parts the lines of one cell, so text with wide leading has none.
+    """
+    least = max(_BAND, _BAND_STEP * (1 + _leading(left, right)) - 1)
     bands = 0
     level = 0
     reached = 0.0
-    previous = False
     for piece in sorted((*left, *right), key=lambda item: item.top):
-        if piece.top - reached > 0.45 * size and reached:
+        if reached and piece.top - reached > least * max(size, piece.size):
             bands += 1
             tops = [
                 min((item.top for item in side if item.top >= piece.top - 0.5), default=1e9)
@@ -239,6 +246,16 @@ def _is_table(left: Sequence[Piece], right: Sequence[Piece], size: float) -> boo
             ]
             level += abs(tops[0] - tops[1]) < 0.3 * size
         reached = max(reached, piece.bottom)
-        previous = True
     # Lines set with wide leading have a band after each line.
-    return previous and bands >= 3 and level >= 0.75 * bands and bands < 0.6 * max(len(left), len(right))
+    return bands >= 3 and level >= 0.75 * bands and bands < 0.6 * max(len(left), len(right))
+
+
+def _leading(left: Sequence[Piece], right: Sequence[Piece]) -> float:
+    """White between two lines of one cell or paragraph, in font sizes: the lower quartile of both sides."""
+    whites = sorted(
+        (lower.top - upper.bottom) / max(lower.size, 1.0)
+        for side in (left, right)
+        for upper, lower in itertools.pairwise(sorted(side, key=lambda item: item.top))
+        if lower.top >= upper.bottom
+    )
+    return whites[len(whites) // 4] if whites else 0.0

@@ -18,15 +18,22 @@ _LAYOUT_CELLS, _LAYOUT_WORDS = 4, 150
 
 def ruled_tables(
     grids: Sequence[Grid], words: Sequence[Word], number: int, vocabulary: frozenset[str]
-) -> list[PdfTable]:
-    """Tables with text in at least two rows and two columns."""
+) -> tuple[list[PdfTable], list[Word]]:
+    """Tables with text in at least two rows and two columns, and the words that are in no cell of them."""
     found: list[PdfTable] = []
+    free = list(words)
     for grid in grids:
-        own = [word for word in words if inside(word, grid.box)]
+        own = [word for word in free if _in_cells(word, grid)]
         table = _table(grid, own, number, vocabulary) if own else None
         if table is not None:
             found.append(table)
-    return found
+            free = [word for word in free if not _in_cells(word, grid)]
+    return found, free
+
+
+def _in_cells(word: Word, grid: Grid) -> bool:
+    """In a cell: the box of a table that is drawn in steps holds text that is beside it."""
+    return inside(word, grid.box) and any(inside(word, cell[0]) for cell in grid.cells)
 
 
 def _table(grid: Grid, words: Sequence[Word], number: int, vocabulary: frozenset[str]) -> PdfTable | None:

@@ -16,6 +16,8 @@ _CONTINUED = re.compile(
 )
 # Share of the page height in which the first part must end and the next one begin.
 _LOW, _HIGH = 0.6, 0.3
+# Columns of one table begin at the same place on both pages, points.
+_SAME_EDGE = 2.0
 
 
 def joined_tables(elements: Sequence[Element], heights: Sequence[float]) -> list[Element]:
@@ -70,9 +72,11 @@ def _goes_on(before: PdfTable, current: PdfTable, heights: Sequence[float]) -> b
     if _same_header(before, current):
         return True
     width = max(before.end[2] - before.end[0], 1.0)
-    near = sum(
-        abs(left - right) <= 0.05 * width for left, right in zip(before.edges, current.edges, strict=False)
-    )
+    steps = [abs(left - right) for left, right in zip(before.edges, current.edges, strict=True)]
+    if max(steps) <= _SAME_EDGE:
+        # Without rules the right side lies where the longest text of a part ends.
+        return True
+    near = sum(step <= 0.05 * width for step in steps)
     return near >= 0.75 * len(before.edges) and abs((current.box[2] - current.box[0]) - width) <= 0.15 * width
 
 

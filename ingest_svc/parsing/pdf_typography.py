@@ -33,14 +33,14 @@ class Typography:
     regular: bool
 
     def right_margin(self, lines: Sequence[PdfLine]) -> float:
-        """Where full lines of the region of `lines` end, points."""
+        """Where full lines of the region of the last of `lines` end, points."""
         last = lines[-1]
         known = self.right.get((last.page, last.column))
-        least = max(line.x1 for line in lines)
+        # Lines of a paragraph that stand in the column before it have another margin.
+        own = [line for line in lines if (line.page, line.column) == (last.page, last.column)]
+        least = max(line.x1 for line in own)
         return (
-            max(known, least)
-            if known is not None
-            else max(least, min(line.x0 for line in lines) + self.width)
+            max(known, least) if known is not None else max(least, min(line.x0 for line in own) + self.width)
         )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pdfminer.layout import LTChar
 
+from ingest_svc.parsing.pdf_accents import composed
 from ingest_svc.parsing.pdf_frame import Frame
+from ingest_svc.parsing.pdf_glyph import Glyph
 from ingest_svc.parsing.pdf_model import Word, union
 from ingest_svc.parsing.pdf_symbols import readable
 
@@ -19,22 +20,13 @@ _WORD_GAP = 0.15
 _DOUBLE_SHARE = 0.3
 # Text smaller than this is not meant to be read, points.
 _MIN_SIZE = 1.0
+# Fonts of signs give the depth of their deepest sign as that of all, in font sizes; letters reach down 0.25.
+_MAX_DESCENT = 0.6
+_DESCENT = 0.25
+# Computer Modern's large operators do hang below the base line.
+_LARGE_SIGNS = re.compile(r"^cmex", re.I)
 _BOLD_NAME = re.compile(r"bold|black|heavy|demi|(?:[-,]|no9l-)(?:bd|medi)\b|bd(?:it)?$", re.I)
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
-
-
-@dataclass(slots=True)
-class Glyph:
-    """One character as its text sees it, points from the page's top left; `base` is its base line."""
-
-    text: str
-    x0: float
-    top: float
-    x1: float
-    bottom: float
-    size: float
-    font: str
-    base: float = 0.0
 
 
 def bare_name(font: str | bytes) -> str:
@@ -43,7 +35,7 @@ def bare_name(font: str | bytes) -> str:
 
 
 def glyphs_of(chars: Sequence[LTChar], frame: Frame) -> list[Glyph]:
-    """Readable characters in a frame; overprints and specks left out."""
+    """Readable characters in a frame; overprints and specks left out, accents put on their letters."""
     fonts: dict[str | bytes, str] = {}
     texts: dict[tuple[str, str], str] = {}
     found: list[Glyph] = []
@@ -60,8 +52,11 @@ def glyphs_of(chars: Sequence[LTChar], frame: Frame) -> list[Glyph]:
         if text is None:
             text = texts[key] = unicodedata.normalize("NFC", readable(*key))
         x, y = char.matrix[4:6]
-        found.append(Glyph(text, x0, top, x1, bottom, size, name, frame.depth(x, y)))
-    return _without_doubles(found)
+        base = frame.depth(x, y)
+        if bottom - base > _MAX_DESCENT * size and not _LARGE_SIGNS.match(name):
+            top, bottom = base - (1 - _DESCENT) * size, base + _DESCENT * size
+        found.append(Glyph(text, x0, top, x1, bottom, size, name, base))
+    return composed(_without_doubles(found))
 
 
 def words_of(glyphs: Sequence[Glyph]) -> list[Word]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ingest_svc.parsing.file_format import FileFormat
 from radref.errors import InvalidInput
 
+# What a refusal for want of text names as missing in its metadata.
+OCR_ENGINE = "ocr_engine"
 _ADVICE: dict[FileFormat, tuple[str, str]] = {
     FileFormat.RTF: ("an RTF document", "Save it as .docx and send that."),
     FileFormat.DOC: ("a Word 97-2003 document (.doc)", "Save it as .docx and send that."),
@@ -21,6 +23,7 @@ _ADVICE: dict[FileFormat, tuple[str, str]] = {
     FileFormat.ZIP: ("a zip archive", "Unpack it and send the documents one by one."),
     FileFormat.ARCHIVE: ("a packed archive", "Unpack it and send the documents one by one."),
     FileFormat.DICOM: ("a DICOM object", "The knowledge base holds reference documents, no patient images."),
+    FileFormat.HEIC: ("a HEIC photograph", "Save it as JPEG, PNG or PDF and send that."),
     FileFormat.BINARY: (
         "binary data of an unknown kind",
         "Send the document as .docx, PDF, HTML, Markdown or text.",
@@ -50,6 +53,7 @@ def no_text(subject: str) -> InvalidInput:
         f"{subject} without a usable text layer (a scan), and no OCR engine is part of this installation. "
         "Send a version with text.",
         reason="NO_TEXT",
+        metadata={"missing": OCR_ENGINE},
     )
 
 

@@ -20,11 +20,14 @@ from ingest_svc.parsing.docling.options import DoclingOptions
 from ingest_svc.parsing.limits import ParseLimits
 from ingest_svc.parsing.ocr.model import OcrPage
 from ingest_svc.parsing.ocr.options import OcrOptions
+from ingest_svc.parsing.time_limit import TIMED_OUT, on_own_clock, time_limit
 from radref.errors import DeadlineExceeded, Internal, InvalidInput
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+# A page may take this much longer than its OCR engine: turning, levelling, finding its tables, seconds.
+_PAGE_MARGIN = 30.0
 # A worker is replaced after this many files, so that a leaking library cannot grow for ever.
 _TASKS_PER_WORKER = 50
 
@@ -35,7 +38,7 @@ class ParserPool:
     """Runs `parse_file` in separate processes.
 
     Args:
-        limits: limits of every parse; `timeout_seconds` and `memory_bytes` are enforced on the worker.
+        limits: limits of every parse; the times and `memory_bytes` are enforced on the worker.
         workers: processes, at least 1.
         ocr: how page images are read.
         docling: how Docling is run; None = it is not.
@@ -96,7 +99,7 @@ class ParserPool:
         future = self._pool.schedule(
             _parse_in_worker,
             args=[source, file_name, self._limits, self._ocr, self._docling],
-            timeout=self._limits.timeout_seconds,
+            timeout=self._limits.max_timeout_seconds,
         )
         try:
             document: ParsedDocument = await asyncio.wrap_future(future)
@@ -105,12 +108,13 @@ class ParserPool:
             future.cancel()  # type: ignore[no-untyped-call]
             raise
         except (TimeoutError, FutureTimeout) as exc:
-            raise DeadlineExceeded(
-                f"Parsing took longer than {self._limits.timeout_seconds:g} s and was stopped. "
-                "Split the document or save it in a simpler form.",
-                reason="PARSE_TIMEOUT",
-            ) from exc
+            raise _too_slow(f"more than {self._limits.max_timeout_seconds:g} s in all") from exc
         except ProcessExpired as exc:
+            if exc.exitcode == TIMED_OUT:
+                raise _too_slow(
+                    f"more than {self._limits.timeout_seconds:g} s without reading scanned pages, or more "
+                    f"than {_page_seconds(self._ocr):g} s for one of them"
+                ) from exc
             _log.error("parser_crashed", exit_code=exc.exitcode)
             raise _crashed() from exc
         except MemoryError as exc:
@@ -137,6 +141,13 @@ class ParserPool:
         await asyncio.to_thread(self._pool.join)
 
 
+def _too_slow(measure: str) -> DeadlineExceeded:
+    return DeadlineExceeded(
+        f"Parsing took too long and was stopped: {measure}. Split the document or save it in a simpler form.",
+        reason="PARSE_TIMEOUT",
+    )
+
+
 def _crashed() -> Internal:
     return Internal(
         "The parser process died on this file. Save the document again in another format.",
@@ -151,15 +162,23 @@ def _limit_memory(memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def _page_seconds(ocr: OcrOptions) -> float:
+    """Wall time of one scanned page. The engines end earlier by themselves; EasyOCR cannot."""
+    second = ocr.deepseek_timeout_seconds if ocr.deepseek_url and ocr.deepseek_below > 0 else 0.0
+    return ocr.page_timeout_seconds + second + _PAGE_MARGIN
+
+
 @lru_cache(maxsize=1)
-def _ocr_page(options: OcrOptions) -> Callable[[Image, int], OcrPage] | None:
-    """Looked for once a process."""
+def _ocr_reader(options: OcrOptions) -> tuple[Callable[[Image, int], OcrPage] | None, str]:
+    """What reads a page image, and why nothing does; looked for once a process."""
     from ingest_svc.parsing.ocr.choose import choose_reader
 
     choice = choose_reader(options)
     if choice.reason:
         _log.info("ocr_engine", engine=choice.reader.name if choice.reader else "none", reason=choice.reason)
-    return choice.reader.read if choice.reader else None
+    if choice.reader is None:
+        return None, choice.reason
+    return on_own_clock(choice.reader.read, _page_seconds(options)), ""
 
 
 def _parse_in_worker(
@@ -169,16 +188,18 @@ def _parse_in_worker(
     ocr: OcrOptions,
     docling: DoclingOptions | None,
 ) -> ParsedDocument:
-    if isinstance(source, Path):
-        # Checked before reading: the file may be larger than memory.
-        if source.stat().st_size > limits.max_bytes:
-            raise InvalidInput(
-                f"The file is larger than the limit of {limits.max_bytes} bytes.",
-                reason="FILE_TOO_LARGE",
-                metadata={"limit_bytes": str(limits.max_bytes)},
-            )
-        source = source.read_bytes()
-    # Here and not above: the parser libraries are needed in the worker only, the service starts without.
-    from ingest_svc.parsing.parse import parse_file
+    with time_limit(limits.timeout_seconds):
+        if isinstance(source, Path):
+            # Checked before reading: the file may be larger than memory.
+            if source.stat().st_size > limits.max_bytes:
+                raise InvalidInput(
+                    f"The file is larger than the limit of {limits.max_bytes} bytes.",
+                    reason="FILE_TOO_LARGE",
+                    metadata={"limit_bytes": str(limits.max_bytes)},
+                )
+            source = source.read_bytes()
+        # Here and not above: the parser libraries are needed in the worker only, the service starts without.
+        from ingest_svc.parsing.parse import parse_file
 
-    return parse_file(source, file_name, limits, _ocr_page(ocr), docling)
+        ocr_page, no_ocr = _ocr_reader(ocr)
+        return parse_file(source, file_name, limits, ocr_page, docling, no_ocr)

@@ -9,9 +9,12 @@ from sqlalchemy.orm import Session
 
 from ingest_svc.registry.models import AuditEventRow
 from ingest_svc.registry.records import AuditEvent
+from radref.service.actor import LOCAL_ACTOR
 
-# Who acts while access control is off.
-LOCAL_ACTOR = "local"
+__all__ = ["INDEXED", "LOCAL_ACTOR", "SYSTEM_ACTOR", "add_event", "list_events", "was_indexed"]
+
+# Action of a version's switch into search.
+INDEXED = "indexed"
 # Who acts when a job goes on by itself.
 SYSTEM_ACTOR = "radref"
 
@@ -32,6 +35,20 @@ def add_event(
             at=at, actor=actor, action=action, document_id=document_id, version=version, reason=reason
         )
     )
+
+
+def was_indexed(session: Session, document_id: str, version: int) -> bool:
+    """Whether a version was ever searched: its switch is an event, and events stay."""
+    found = session.scalar(
+        select(AuditEventRow.id)
+        .where(
+            AuditEventRow.document_id == document_id,
+            AuditEventRow.version == version,
+            AuditEventRow.action == INDEXED,
+        )
+        .limit(1)
+    )
+    return found is not None
 
 
 def list_events(

@@ -5,55 +5,92 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 
-from radref.errors import Internal, Unavailable
+from ingest_svc.registry.database_errors import database_error
+from ingest_svc.registry.database_url import POSTGRESQL, parse_database_url
+from ingest_svc.registry.postgres import PostgresTimeouts, open_postgres
+from ingest_svc.registry.sqlite import open_sqlite
+from ingest_svc.registry.transaction_kind import OPTION, TransactionKind
 
 T = TypeVar("T")
 
-_READ_ONLY = "radref_read_only"
-
-
-class _SqliteConnection(Protocol):
-    isolation_level: str | None
-
-    def cursor(self) -> Any: ...
+# Uploads that are put into the database at the same time.
+_APART_THREADS = 2
 
 
 class Database:
     """Runs functions of a session in transactions on threads of its own.
 
-    Writes run one after the other in one thread: SQLite has a single writer anyway, and a queue is kinder
-    than its busy loop. Reads run beside them on other threads (WAL).
+    Writes behave as if they ran one after the other, across all processes: in this one they queue for one
+    thread, and the database makes them wait for those of other processes. Reads run beside them on other
+    threads, each on one snapshot. `work` touches the session only: where nothing of it had reached the
+    database yet, it may be run again.
+
+    Attributes:
+        shared: True where several processes may use the database at once (PostgreSQL).
     """
 
-    def __init__(self, url: str, *, busy_timeout_ms: int = 10_000, readers: int = 4) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        busy_timeout_ms: int = 10_000,
+        readers: int = 4,
+        timeouts: PostgresTimeouts | None = None,
+    ) -> None:
         """Opens nothing yet.
 
         Args:
-            url: SQLAlchemy URL of a SQLite file.
-            busy_timeout_ms: how long SQLite waits for another process's lock.
-            readers: threads for reads.
+            url: as `parse_database_url` takes it.
+            busy_timeout_ms: how long a write waits for those of other processes, milliseconds, >= 1.
+            readers: threads for reads, >= 1; PostgreSQL holds `readers` + 3 connections for this process.
+            timeouts: of PostgreSQL; None = the defaults.
+
+        Raises:
+            ValueError: the URL is not one of a registry.
         """
-        self.engine = _open_engine(url, busy_timeout_ms)
-        self._writing = sessionmaker(self.engine, expire_on_commit=False)
-        self._reading = sessionmaker(self.engine.execution_options(**{_READ_ONLY: True}))
+        parsed = parse_database_url(url)
+        self.shared = parsed.get_backend_name() == POSTGRESQL
+        if self.shared:
+            self.engine: Engine = open_postgres(
+                parsed,
+                lock_timeout_ms=busy_timeout_ms,
+                connections=readers + 1 + _APART_THREADS,
+                timeouts=timeouts,
+            )
+        else:
+            self.engine = open_sqlite(parsed, busy_timeout_ms)
+        self._writing = self._sessions(TransactionKind.WRITE)
+        self._apart = self._sessions(TransactionKind.APART)
+        self._reading = self._sessions(TransactionKind.READ)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="registry-write")
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="registry-read")
+        # SQLite has one writer, whatever it writes.
+        self._others = (
+            ThreadPoolExecutor(_APART_THREADS, thread_name_prefix="registry-apart")
+            if self.shared
+            else self._writer
+        )
 
     async def write(self, work: Callable[[Session], T]) -> T:
         """The result of `work` after its changes are on disk; all of them or none.
 
         Raises:
-            Unavailable: BACKEND_UNAVAILABLE, the database does not answer (locked, disk full).
+            Unavailable: BACKEND_UNAVAILABLE, the database does not answer (away, locked, disk full). When the
+                connection broke during the commit, the changes may be there all the same.
+            InvalidInput: INVALID_FIELD, the database cannot hold a value.
             RadrefError: whatever `work` raises; its changes are rolled back.
         """
         return await self._submit(self._writer, self._writing, work)
+
+    async def write_apart(self, work: Callable[[Session], T]) -> T:
+        """As `write`, but other writes go on meanwhile: for bulk that no other transaction decides on."""
+        return await self._submit(self._others, self._apart, work)
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """The result of `work` on one consistent snapshot; errors as in `write`."""
@@ -68,10 +105,16 @@ class Database:
         await self.read(lambda session: session.execute(text("SELECT 1")).scalar_one())
 
     def close(self) -> None:
-        """Waits for running transactions and closes the files."""
-        self._writer.shutdown(wait=True)
-        self._readers.shutdown(wait=True)
+        """Waits for running transactions and closes files and connections."""
+        for threads in (self._writer, self._readers, self._others):
+            threads.shutdown(wait=True)
         self.engine.dispose()
+
+    def _sessions(self, kind: TransactionKind) -> sessionmaker[Session]:
+        engine = self.engine.execution_options(**{OPTION: kind})
+        if self.shared and kind is TransactionKind.READ:
+            engine = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        return sessionmaker(engine, expire_on_commit=False)
 
     async def _submit(
         self, threads: ThreadPoolExecutor, sessions: sessionmaker[Session], work: Callable[[Session], T]
@@ -80,43 +123,28 @@ class Database:
 
 
 def _transaction(sessions: sessionmaker[Session], work: Callable[[Session], T]) -> T:
-    try:
+    began = False
+
+    def once() -> T:
+        nonlocal began
         with sessions.begin() as session:
+            # Connects, begins and waits for its turn.
+            session.connection()
+            began = True
             return work(session)
-    except DBAPIError as exc:
-        raise _database_error(exc) from exc
 
-
-def _database_error(exc: DBAPIError) -> Exception:
-    # The message of a DBAPIError holds the statement's values, which may be document text: it stays out.
-    kind = type(exc.orig).__name__
-    if isinstance(exc.orig, Exception) and kind in {"OperationalError", "InterfaceError"}:
-        return Unavailable("The registry database does not answer.", metadata={"cause": kind})
-    return Internal("The registry refused a change.", metadata={"cause": kind})
-
-
-def _open_engine(url: str, busy_timeout_ms: int) -> Engine:
-    if make_url(url).get_backend_name() != "sqlite":
-        raise ValueError("the registry runs on SQLite")
-    # Values of failed statements would put document text into messages.
-    engine = create_engine(url, hide_parameters=True)
-
-    @event.listens_for(engine, "connect")
-    def _configure(connection: _SqliteConnection, _record: object) -> None:
-        # SQLAlchemy says BEGIN itself (below); the driver's own idea of transactions is switched off.
-        connection.isolation_level = None
-        cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
-        cursor.execute("PRAGMA journal_mode = WAL")
-        # An answered upload must survive a power cut: WAL with FULL syncs at every commit.
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        # Taking the write lock at once avoids the deadlock of two readers that both want to write.
-        read_only = connection.get_execution_options().get(_READ_ONLY, False)
-        connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
-
-    return engine
+    failure: SQLAlchemyError
+    try:
+        return once()
+    except SQLAlchemyError as exc:
+        failure = exc
+    if not began and isinstance(failure, DBAPIError) and failure.connection_invalidated:
+        # The connection had died in the pool; nothing was asked of the database yet.
+        try:
+            return once()
+        except SQLAlchemyError as exc:
+            failure = exc
+    # Raised outside of the handlers: the database's own message must not come along as the context.
+    error = database_error(failure)
+    del failure
+    raise error

@@ -101,18 +101,18 @@ def count_documents(session: Session) -> Sequence[tuple[str, str, int]]:
 
 
 def set_index_cleanup(session: Session, document_id: str, wanted: bool) -> None:
-    """Notes that the index must drop the document, or that it did."""
+    """Notes that the index may not search the document's active version, or that it does now."""
     session.get_one(DocumentRow, document_id).index_cleanup = wanted
 
 
 def needs_index_cleanup(session: Session, document_id: str) -> bool:
-    """True while the index must still drop the document."""
+    """True while the index may disagree with the document's active version."""
     row = session.get(DocumentRow, document_id)
     return row is not None and row.index_cleanup
 
 
 def list_index_cleanup(session: Session) -> Sequence[str]:
-    """Ids of documents that the index must still drop."""
+    """Ids of documents whose active version the index may not search, longest first."""
     return session.scalars(
         select(DocumentRow.document_id)
         .where(DocumentRow.index_cleanup.is_(True))

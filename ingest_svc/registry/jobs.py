@@ -1,31 +1,65 @@
-"""Repository of jobs: a queue in the database, so that a crash loses nothing."""
+"""Repository of jobs: what people see of them, and the queue that a crash cannot lose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from ingest_svc.lifecycle import FINAL_STAGES, DocumentState, JobStage
+from ingest_svc.lifecycle import FINAL_STAGES, DocumentState, JobKind, JobStage
 from ingest_svc.registry.models import JobRow, VersionRow
 from ingest_svc.registry.records import Failure, Job
 from radref.errors import NotFound
 
 _FINAL = [stage.value for stage in FINAL_STAGES]
+_NOT_WORKED_ON = [*_FINAL, JobStage.QUEUED.value]
 
 
-def add_job(session: Session, *, job_id: str, document_id: str, version: int, now: datetime) -> None:
-    """Queues a job."""
+@dataclass(frozen=True, slots=True)
+class QueuedRun:
+    """A queued job and the number its next run will have, from 1; numbers are never used twice."""
+
+    job_id: str
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldJob:
+    """A job in progress: `worker` has it at its `attempts`th attempt; None = it was given back."""
+
+    job_id: str
+    worker: str | None
+    attempts: int
+
+
+def add_job(
+    session: Session,
+    *,
+    job_id: str,
+    document_id: str | None,
+    version: int | None,
+    now: datetime,
+    kind: JobKind = JobKind.INDEX,
+) -> None:
+    """Queues a job.
+
+    Args:
+        document_id, version: what it works on; None for JobKind.REEMBED.
+    """
     session.add(
         JobRow(
             id=job_id,
+            kind=kind.value,
             document_id=document_id,
             version=version,
             stage=JobStage.QUEUED.value,
             done=0,
             total=0,
+            embedded=0,
+            reused=0,
             attempts=0,
             fruitless_attempts=0,
             not_before=now,
@@ -57,28 +91,114 @@ def newest_job(session: Session, document_id: str, version: int) -> Job | None:
     return _record(session, row) if row else None
 
 
-def claim_next(session: Session, now: datetime) -> Job | None:
-    """Takes the queued job that is due and waits longest; its attempt counts from here, also if we die."""
-    row = session.scalars(
-        select(JobRow)
+def list_due(session: Session, now: datetime, limit: int) -> list[QueuedRun]:
+    """Queued jobs that may run now, the one that waits longest first; at most `limit` >= 1."""
+    rows = session.execute(
+        select(JobRow.id, JobRow.attempts)
         .where(JobRow.stage == JobStage.QUEUED.value, JobRow.not_before <= now)
         .order_by(JobRow.created_at, JobRow.id)
-        .limit(1)
-    ).one_or_none()
-    if row is None:
+        .limit(limit)
+    )
+    return [QueuedRun(job_id, attempts + 1) for job_id, attempts in rows]
+
+
+def next_due(session: Session, after: datetime) -> datetime | None:
+    """When the next job that has to wait until after `after` is due; None = none waits."""
+    return session.scalar(
+        select(func.min(JobRow.not_before)).where(
+            JobRow.stage == JobStage.QUEUED.value, JobRow.not_before > after
+        )
+    )
+
+
+def claim(
+    session: Session, job_id: str, run: int, *, worker: str, alive: Collection[str], now: datetime
+) -> Job | None:
+    """Takes a job; its attempt counts from here, also if we die. The row stays locked until the commit.
+
+    Taken is a queued job whose next run this is, and one in progress whose worker gave it back, died, or is
+    this one under an earlier life.
+
+    Args:
+        alive: workers that live; their jobs are theirs.
+
+    Returns:
+        The job; None when it ended, goes on elsewhere or is queued for another run.
+    """
+    row = session.get(JobRow, job_id, with_for_update=True)
+    if row is None or row.stage in _FINAL or run > row.attempts + 1:
         return None
-    row.stage = JobStage.PARSE.value
+    if row.stage == JobStage.QUEUED.value:
+        if run != row.attempts + 1:
+            return None
+    elif row.worker is not None and row.worker != worker and row.worker in alive:
+        return None
+    # One that was given back goes on with the attempt it had.
+    if row.stage == JobStage.QUEUED.value or row.worker is not None:
+        row.attempts += 1
+        row.fruitless_attempts += 1
+    row.stage, row.worker = JobStage.PARSE.value, worker
     row.done = row.total = 0
-    row.attempts += 1
-    row.fruitless_attempts += 1
     row.updated_at = now
     session.flush()
     return _record(session, row)
 
 
-def next_due(session: Session) -> datetime | None:
-    """When the next queued job is due; None with an empty queue."""
-    return session.scalar(select(func.min(JobRow.not_before)).where(JobRow.stage == JobStage.QUEUED.value))
+def is_held(session: Session, job_id: str, *, worker: str, attempts: int) -> bool:
+    """True while this worker has the job at this attempt. The row stays locked until the commit."""
+    row = session.get(JobRow, job_id, with_for_update=True)
+    return (
+        row is not None
+        and row.stage not in _NOT_WORKED_ON
+        and (row.worker, row.attempts) == (worker, attempts)
+    )
+
+
+def give_back(session: Session, job_id: str, now: datetime) -> None:
+    """Lets whoever comes first go on with a job in progress; the attempt does not end."""
+    row = _row(session, job_id)
+    row.worker, row.updated_at = None, now
+
+
+def list_held(session: Session) -> list[HeldJob]:
+    """Jobs in progress."""
+    rows = session.execute(
+        select(JobRow.id, JobRow.worker, JobRow.attempts)
+        .where(JobRow.stage.not_in(_NOT_WORKED_ON))
+        .order_by(JobRow.created_at, JobRow.id)
+    )
+    return [HeldJob(job_id, worker, attempts) for job_id, worker, attempts in rows]
+
+
+def requeue_stranded(session: Session, held: HeldJob, now: datetime) -> bool:
+    """Queues a job in progress that nobody works on. Returns False when it has moved on meanwhile."""
+    row = session.get(JobRow, held.job_id, with_for_update=True)
+    if (
+        row is None
+        or row.stage in _NOT_WORKED_ON
+        or (row.worker, row.attempts) != (held.worker, held.attempts)
+    ):
+        return False
+    _queue(row, now, not_before=now)
+    return True
+
+
+def skip_run(session: Session, run: QueuedRun, now: datetime) -> bool:
+    """Gives a queued job's next run the next number. Returns False when it has moved on meanwhile."""
+    row = session.get(JobRow, run.job_id, with_for_update=True)
+    if row is None or row.stage != JobStage.QUEUED.value or row.attempts + 1 != run.run:
+        return False
+    row.attempts, row.updated_at = run.run, now
+    return True
+
+
+def shorten_waits(session: Session, latest: datetime, now: datetime) -> None:
+    """Makes jobs that wait beyond `latest` due now: a clock was wrong when they were queued."""
+    session.execute(
+        update(JobRow)
+        .where(JobRow.stage == JobStage.QUEUED.value, JobRow.not_before > latest)
+        .values(not_before=now)
+    )
 
 
 def set_stage(session: Session, job_id: str, stage: JobStage, now: datetime, *, total: int = 0) -> None:
@@ -89,10 +209,25 @@ def set_stage(session: Session, job_id: str, stage: JobStage, now: datetime, *, 
     row.failure_retryable = False
 
 
-def set_progress(session: Session, job_id: str, done: int, now: datetime) -> None:
-    """Records steps done of the current stage."""
+def set_progress(
+    session: Session, job_id: str, done: int, now: datetime, *, total: int | None = None
+) -> None:
+    """Records steps done of the current stage, and how many there are if that was not known."""
     row = _row(session, job_id)
     row.done, row.updated_at = done, now
+    if total is not None:
+        row.total = total
+
+
+def add_embedded(session: Session, job_id: str, made: int) -> None:
+    """Counts children whose vectors were made."""
+    _row(session, job_id).embedded += made
+
+
+def set_reused(session: Session, job_id: str, children: int) -> None:
+    """Records that those of all `children` that were not embedded by this job were there before."""
+    row = _row(session, job_id)
+    row.reused = max(0, children - row.embedded)
 
 
 def note_result(session: Session, job_id: str) -> None:
@@ -106,47 +241,14 @@ def set_warnings(session: Session, job_id: str, warnings: Sequence[str]) -> None
 
 
 def requeue(
-    session: Session,
-    job_id: str,
-    now: datetime,
-    *,
-    not_before: datetime,
-    failure: Failure | None = None,
-    attempt_counts: bool = True,
+    session: Session, job_id: str, now: datetime, *, not_before: datetime, failure: Failure | None = None
 ) -> None:
     """Puts a job back into the queue.
 
     Args:
         failure: why the attempt ended, shown while the job waits.
-        attempt_counts: False when the attempt was broken off by us (shutdown).
     """
-    row = _row(session, job_id)
-    row.stage, row.done, row.total = JobStage.QUEUED.value, 0, 0
-    row.not_before, row.updated_at = not_before, now
-    row.failure_reason = failure.reason if failure else None
-    row.failure_message = failure.message if failure else None
-    row.failure_retryable = failure.retryable if failure else False
-    if not attempt_counts:
-        row.attempts = max(0, row.attempts - 1)
-        row.fruitless_attempts = max(0, row.fruitless_attempts - 1)
-
-
-def requeue_interrupted(session: Session, now: datetime) -> int:
-    """At start: queues every job that a worker of an earlier process was at. Returns how many."""
-    unfinished = JobRow.stage.not_in([*_FINAL, JobStage.QUEUED.value])
-    ids = session.scalars(select(JobRow.id).where(unfinished)).all()
-    session.execute(
-        update(JobRow)
-        .where(unfinished)
-        .values(stage=JobStage.QUEUED.value, done=0, total=0, not_before=now, updated_at=now)
-    )
-    # A clock that was wrong before a restart must not make a waiting job wait for ever.
-    session.execute(
-        update(JobRow)
-        .where(JobRow.stage == JobStage.QUEUED.value, JobRow.not_before > now)
-        .values(not_before=now)
-    )
-    return len(ids)
+    _queue(_row(session, job_id), now, not_before=not_before, failure=failure)
 
 
 def finish(
@@ -155,15 +257,14 @@ def finish(
     """Ends a job with DONE, AWAIT_REVIEW or FAILED."""
     row = _row(session, job_id)
     row.stage, row.updated_at = stage.value, now
-    row.failure_reason = failure.reason if failure else None
-    row.failure_message = failure.message if failure else None
-    row.failure_retryable = failure.retryable if failure else False
+    _set_failure(row, failure)
 
 
 def restart(session: Session, job_id: str, now: datetime) -> None:
     """Queues an ended job anew, with all its attempts before it."""
-    requeue(session, job_id, now, not_before=now)
-    _row(session, job_id).fruitless_attempts = 0
+    row = _row(session, job_id)
+    _queue(row, now, not_before=now)
+    row.fruitless_attempts = 0
 
 
 def queue_figures(session: Session) -> tuple[int, datetime | None]:
@@ -175,6 +276,19 @@ def queue_figures(session: Session) -> tuple[int, datetime | None]:
     return waiting or 0, oldest
 
 
+def _queue(row: JobRow, now: datetime, *, not_before: datetime, failure: Failure | None = None) -> None:
+    row.stage, row.done, row.total = JobStage.QUEUED.value, 0, 0
+    row.worker = None
+    row.not_before, row.updated_at = not_before, now
+    _set_failure(row, failure)
+
+
+def _set_failure(row: JobRow, failure: Failure | None) -> None:
+    row.failure_reason = failure.reason if failure else None
+    row.failure_message = failure.message if failure else None
+    row.failure_retryable = failure.retryable if failure else False
+
+
 def _row(session: Session, job_id: str) -> JobRow:
     row = session.get(JobRow, job_id)
     if row is None:
@@ -183,16 +297,18 @@ def _row(session: Session, job_id: str) -> JobRow:
 
 
 def _record(session: Session, row: JobRow) -> Job:
-    version = session.get_one(VersionRow, (row.document_id, row.version))
+    version = None
+    if row.document_id is not None and row.version is not None:
+        version = session.get_one(VersionRow, (row.document_id, row.version))
     failure = None
     if row.failure_reason is not None:
         failure = Failure(row.failure_reason, row.failure_message or "", row.failure_retryable)
     return Job(
         id=row.id,
-        document_id=row.document_id,
-        version=row.version,
+        document_id=row.document_id or "",
+        version=row.version or 0,
         stage=JobStage(row.stage),
-        state=DocumentState(version.state),
+        state=DocumentState(version.state) if version else None,
         done=row.done,
         total=row.total,
         failure=failure,
@@ -201,7 +317,10 @@ def _record(session: Session, row: JobRow) -> Job:
         not_before=row.not_before,
         created_at=row.created_at,
         updated_at=row.updated_at,
-        parents=version.parents,
-        children=version.children,
+        parents=version.parents if version else 0,
+        children=version.children if version else 0,
         warnings=tuple(row.warnings),
+        kind=JobKind(row.kind),
+        embedded=row.embedded,
+        reused=row.reused,
     )

@@ -7,16 +7,23 @@ from collections.abc import Sequence
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
+from ingest_svc.registry import audit
 from ingest_svc.registry.models import PassageRow
 from ingest_svc.registry.records import Passage
 
 
 def replace_passages(session: Session, document_id: str, version: int, passages: Sequence[Passage]) -> None:
-    """Stores the passages of a version that is not searched yet, in place of those of an earlier attempt."""
-    session.execute(
-        delete(PassageRow).where(PassageRow.document_id == document_id, PassageRow.version == version)
-    )
-    if passages:
+    """Stores the passages of a version that is not searched yet, in place of those of an earlier attempt.
+
+    Those of a version that was searched once stay: somebody may have cited them. Cut by the same rules it has
+    the same passages again.
+    """
+    own = (PassageRow.document_id == document_id, PassageRow.version == version)
+    if not audit.was_indexed(session, document_id, version):
+        session.execute(delete(PassageRow).where(*own))
+    kept = set(session.scalars(select(PassageRow.citation_id).where(*own)))
+    new = [passage for passage in passages if passage.citation_id not in kept]
+    if new:
         session.execute(
             insert(PassageRow),
             [
@@ -30,7 +37,7 @@ def replace_passages(session: Session, document_id: str, version: int, passages:
                     "page_first": passage.pages[0] if passage.pages else None,
                     "page_last": passage.pages[1] if passage.pages else None,
                 }
-                for passage in passages
+                for passage in new
             ],
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ingest_svc.document import Block, ParseReport
-from ingest_svc.lifecycle import DocumentState, JobStage
+from ingest_svc.lifecycle import Decision, DocumentState, JobKind, JobStage
 from ingest_svc.metadata import DocumentMetadata
 
 
@@ -26,8 +26,31 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class NearDuplicate:
+    """A document with nearly the same text; `similarity`: estimated Jaccard index of shingles, 0 to 1."""
+
+    document_id: str
+    version: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a reviewer decided, and why."""
+
+    reviewer: str
+    decision: Decision
+    comment: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a document. Times are aware, in UTC; `ended_at` is set once it is no longer in force."""
+    """One version of a document. Times are aware, in UTC.
+
+    `ended_at` is when it ceased to be in force (the first time, if it was superseded and withdrawn later). It
+    stays while a rollback is on its way and goes when the version is searched again.
+    """
 
     document_id: str
     version: int
@@ -42,6 +65,10 @@ class Version:
     created_at: datetime
     updated_at: datetime
     ended_at: datetime | None
+    submitted_by: str
+    derived: tuple[str, ...]
+    trusted: bool | None
+    near_duplicates: tuple[NearDuplicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +105,24 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work on one version.
+    """Work on one version, or on the whole index.
 
     Attributes:
+        document_id, version: "" and 0 for JobKind.REEMBED.
         stage: where it stands.
-        state: of the version.
+        state: of the version; None for JobKind.REEMBED.
         done, total: steps of this stage; total 0 = unknown.
         attempts: how often a worker took it up.
         fruitless_attempts: attempts in a row that brought nothing new; bounded by the settings.
         not_before: earliest time of the next attempt.
+        embedded, reused: children whose vectors this job made, and found from earlier, >= 0.
     """
 
     id: str
     document_id: str
     version: int
     stage: JobStage
-    state: DocumentState
+    state: DocumentState | None
     done: int
     total: int
     failure: Failure | None
@@ -105,6 +134,9 @@ class Job:
     parents: int
     children: int
     warnings: tuple[str, ...]
+    kind: JobKind = JobKind.INDEX
+    embedded: int = 0
+    reused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,3 +81,20 @@ def check_submission(header: UploadHeader, limits: UploadLimits) -> UploadHeader
         check_document_id(header.document_id)
     check_metadata(header.metadata, limits.topics)
     return header
+
+
+def check_replacement(header: UploadHeader, limits: UploadLimits) -> UploadHeader:
+    """`check_file`, and the document id; the metadata is checked once it is completed.
+
+    Raises:
+        InvalidInput: EMPTY_TEXT (no document id), or as `check_file` and `check_document_id`.
+    """
+    header = check_file(header, limits)
+    if not header.document_id:
+        raise InvalidInput(
+            "Name the document that gets a new version; SubmitDocument takes in new documents.",
+            reason="EMPTY_TEXT",
+            field="header.document_id",
+        )
+    check_document_id(header.document_id)
+    return header

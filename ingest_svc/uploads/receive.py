@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 
-from ingest_svc.blobs import BlobWriter
+from ingest_svc.blobs.ports import BlobWriter
 from ingest_svc.uploads.header import MAX_CHUNK_BYTES, UploadHeader
 from radref.errors import InvalidInput, RadrefError
 

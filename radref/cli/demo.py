@@ -58,8 +58,9 @@ async def _main_job(stack: Stack, samples: Path) -> None:
     async with RadrefClient(gateway=stack.addresses.gateway, ingest=stack.addresses.ingest) as client:
         began = time.perf_counter()
         results = await ingest_with_progress(client, uploads, err)
-        show_results(out, [*problems, *results])
-        out.print(f"ingested in {time.perf_counter() - began:.1f} s\n")
+        took = time.perf_counter() - began
+        show_results(out, [*problems, *results], seconds=took)
+        out.print(f"ingested in {took:.1f} s\n")
         for question in QUESTIONS:
             out.print(Text(f"Q: {question}", style="bold"))
             show_answer(out, await client.generate(question))

@@ -9,8 +9,8 @@ from importlib.metadata import entry_points
 import typer
 
 from radref import __version__
-from radref.cli import config, demo, documents, questions, up
-from radref.cli.output import err, explain
+from radref.cli import config, demo, documents, kb, questions, status, up
+from radref.cli.output import err, explain, problem
 from radref.errors import InvalidInput, NotFound, RadrefError
 
 app = typer.Typer(
@@ -40,9 +40,10 @@ app.command()(documents.ingest)
 app.command()(questions.ask)
 app.command()(questions.search)
 app.command()(questions.source)
-app.command()(documents.status)
+app.command()(status.status)
 app.command()(documents.parse)
 app.command()(demo.demo)
+app.add_typer(kb.app, name="kb")
 app.add_typer(config.app, name="config")
 
 
@@ -70,6 +71,12 @@ def main() -> None:
     _add_commands_of_other_packages()
     try:
         app()
+    except UnicodeEncodeError:
+        # The API takes UTF-8; bytes of the command line that are not arrive as lone surrogates.
+        if all(argument.isprintable() for argument in sys.argv):
+            raise
+        problem("an argument is not valid UTF-8")
+        sys.exit(2)
     except RadrefError as exc:
         explain(exc)
         sys.exit(2 if isinstance(exc, (InvalidInput, NotFound)) else 1)

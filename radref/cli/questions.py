@@ -32,9 +32,9 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(coroutine)
 
 
-def client_for(data_dir: Path | None) -> RadrefClient:
+def client_for(data_dir: Path | None, actor: str = "") -> RadrefClient:
     addresses = find_addresses(data_dir or default_data_dir())
-    return RadrefClient(gateway=addresses.gateway, ingest=addresses.ingest)
+    return RadrefClient(gateway=addresses.gateway, ingest=addresses.ingest, actor=actor)
 
 
 def ask(

@@ -1,62 +1,31 @@
-"""Uploads files and follows their jobs, a few at a time; nothing is lost from the result."""
+"""Finds files and uploads them, a few at a time; nothing is lost from the result."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from radref.api.common.v1 import documents_pb2, errors_pb2
+from radref.api.common.v1 import documents_pb2
 from radref.api.ingest.v1 import ingest_pb2
+from radref.cli.path_ids import path_document_id
+from radref.cli.upload_one import upload_one
+from radref.cli.uploads import Result, Upload, Verdict
 from radref.client import RadrefClient
-from radref.errors import InvalidInput, Overloaded, RadrefError, Unavailable
+from radref.errors import InvalidInput
 from radref.manifest import MANIFEST_NAME, ManifestEntry, load_manifest
 
 # Enough to keep parsing and embedding busy at the same time on a small machine.
 IN_FLIGHT = 4
-BUSY_RETRIES = 20
-
-
-class Verdict(StrEnum):
-    """What became of a file."""
-
-    INDEXED = "indexed"
-    WAITING = "waits for review"
-    SKIPPED = "skipped"
-    REFUSED = "refused"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file to upload and what is known of it."""
-
-    path: Path
-    document_id: str
-    metadata: documents_pb2.DocumentMetadata
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What became of one file; `reason` says why it is not indexed."""
-
-    path: Path
-    verdict: Verdict
-    reason: str = ""
-    document_id: str = ""
-    parents: int = 0
-    children: int = 0
-    warnings: tuple[str, ...] = ()
 
 
 def find_uploads(paths: Sequence[Path], *, topic: str, language: str) -> tuple[list[Upload], list[Result]]:
-    """Files under the paths, with the metadata of a manifest beside them; and files that cannot be read.
+    """Files under the paths, with the metadata of a manifest beside them; and what cannot be uploaded.
 
     `topic` and `language`, when given, win over the manifest: whoever types them means them. Hidden files
     and the manifest itself are not documents. A file that a manifest names and that does not exist is a
-    failure, not a silence.
+    failure, not a silence. A document id that the manifest does not give comes from the path inside the
+    folder given (see `path_document_id`). Of files that would be the same document, none is uploaded.
     """
     uploads: list[Upload] = []
     problems: list[Result] = []
@@ -65,6 +34,7 @@ def find_uploads(paths: Sequence[Path], *, topic: str, language: str) -> tuple[l
         if not path.exists():
             problems.append(Result(path, Verdict.FAILED, "no such file or folder"))
             continue
+        root = path if path.is_dir() else path.parent
         for folder, files in _folders(path):
             manifest = load_manifest(folder)
             if path.is_dir():
@@ -76,8 +46,17 @@ def find_uploads(paths: Sequence[Path], *, topic: str, language: str) -> tuple[l
             for file in files:
                 if file.resolve() not in seen:
                     seen.add(file.resolve())
-                    uploads.append(_upload(file, manifest.get(file.name), topic, language))
-    return uploads, problems
+                    if not _is_text(file.name):
+                        problems.append(Result(file, Verdict.REFUSED, "its name is not UTF-8: rename it"))
+                        continue
+                    entry = manifest.get(file.name)
+                    uploads.append(_upload(file, file.relative_to(root), entry, topic, language))
+    clashing = _clashes(uploads)
+    return [upload for upload in uploads if upload.document_id not in clashing], problems + [
+        Result(upload.path, Verdict.REFUSED, clashing[upload.document_id])
+        for upload in uploads
+        if upload.document_id in clashing
+    ]
 
 
 def _folders(path: Path) -> Iterable[tuple[Path, list[Path]]]:
@@ -96,27 +75,46 @@ def _folders(path: Path) -> Iterable[tuple[Path, list[Path]]]:
             yield folder, files
 
 
-def _upload(file: Path, entry: ManifestEntry | None, topic: str, language: str) -> Upload:
+def _upload(file: Path, relative: PurePath, entry: ManifestEntry | None, topic: str, language: str) -> Upload:
     metadata = entry.metadata() if entry else documents_pb2.DocumentMetadata()
     metadata.topic = topic or metadata.topic
     metadata.language = language or metadata.language
-    return Upload(file, entry.document_id if entry else "", metadata)
+    if entry and entry.document_id:
+        return Upload(file, entry.document_id, metadata)
+    return Upload(file, path_document_id(relative), metadata, id_from_path=True)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _clashes(uploads: Sequence[Upload]) -> dict[str, str]:
+    """Why files of one run cannot all be uploaded, by the document id that they share."""
+    by_id: dict[str, list[Path]] = {}
+    for upload in uploads:
+        by_id.setdefault(upload.document_id, []).append(upload.path)
+    return {
+        document_id: f"{' and '.join(map(str, files))} would both be document {document_id}: give each a "
+        f"doc_id of its own in {MANIFEST_NAME}"
+        for document_id, files in by_id.items()
+        if len(files) > 1
+    }
 
 
 async def upload_all(
-    client: RadrefClient, uploads: Sequence[Upload]
+    client: RadrefClient, uploads: Sequence[Upload], *, reopen: bool = False
 ) -> AsyncIterator[Result | ingest_pb2.Job]:
-    """Yields the jobs' states as they change, and one Result a file.
-
-    Raises:
-        Unavailable: the ingest service does not answer; files without a Result were not uploaded.
-    """
+    """Yields the jobs' states as they change, and one Result a file; `reopen` as in `upload_one`."""
     events: asyncio.Queue[Result | ingest_pb2.Job] = asyncio.Queue()
     places = asyncio.Semaphore(IN_FLIGHT)
 
     async def one(upload: Upload) -> None:
         async with places:
-            await events.put(await _upload_one(client, upload, events))
+            await events.put(await upload_one(client.kb, upload, events.put, reopen=reopen))
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(one(upload)) for upload in uploads]
@@ -126,59 +124,6 @@ async def upload_all(
             if isinstance(event, Result):
                 remaining -= 1
             yield event
-
-
-async def _upload_one(
-    client: RadrefClient, upload: Upload, events: asyncio.Queue[Result | ingest_pb2.Job]
-) -> Result:
-    try:
-        data = await asyncio.to_thread(upload.path.read_bytes)
-    except OSError as exc:
-        return Result(upload.path, Verdict.FAILED, f"cannot be read: {exc.strerror}")
-    try:
-        response = await _submit(client, upload, data)
-        if response.duplicate:
-            return Result(
-                upload.path,
-                Verdict.SKIPPED,
-                f"same content as {response.document_id}",
-                document_id=response.document_id,
-            )
-        last = ingest_pb2.Job()
-        async for job in client.watch_job(response.job_id):
-            last = job
-            await events.put(job)
-    except Unavailable as exc:
-        return Result(upload.path, Verdict.FAILED, f"{exc.reason}: {exc.message}")
-    except RadrefError as exc:
-        return Result(upload.path, Verdict.REFUSED, f"{exc.reason}: {exc.message}")
-    return _of_job(upload.path, last)
-
-
-async def _submit(client: RadrefClient, upload: Upload, data: bytes) -> ingest_pb2.SubmitDocumentResponse:
-    for attempt in range(BUSY_RETRIES):
-        try:
-            return await client.submit_file(
-                data, upload.path.name, upload.metadata, document_id=upload.document_id
-            )
-        except Overloaded as exc:
-            if attempt == BUSY_RETRIES - 1:
-                raise
-            await asyncio.sleep(exc.retry_after or 1.0)
-    raise AssertionError("unreachable")
-
-
-def _of_job(path: Path, job: ingest_pb2.Job) -> Result:
-    warnings = tuple(job.warnings)
-    if job.stage == ingest_pb2.JOB_STAGE_DONE:
-        return Result(path, Verdict.INDEXED, "", job.document_id, job.parents, job.children, warnings)
-    if job.stage == ingest_pb2.JOB_STAGE_AWAIT_REVIEW:
-        return Result(path, Verdict.WAITING, "", job.document_id, warnings=warnings)
-    if not job.HasField("failure"):
-        return Result(path, Verdict.FAILED, "the ingest service stopped reporting", job.document_id)
-    reason = errors_pb2.ErrorReason.Name(job.failure.reason).removeprefix("ERROR_REASON_")
-    verdict = Verdict.FAILED if job.failure.retryable else Verdict.REFUSED
-    return Result(path, verdict, f"{reason}: {job.failure.message}", job.document_id, warnings=warnings)
 
 
 def require_topics(uploads: Sequence[Upload]) -> None:

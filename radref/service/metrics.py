@@ -44,6 +44,7 @@ INGEST_STAGE_SECONDS = Histogram(
 )
 INGEST_QUEUE_DEPTH = Gauge("radref_ingest_queue_depth", "Jobs waiting for a worker")
 INGEST_OLDEST_JOB_AGE = Gauge("radref_ingest_oldest_job_age_seconds", "Age of the oldest unfinished job")
+INDEX_DIVERGENCE = Gauge("radref_index_divergence", "Differences between registry and index, not mended")
 MODEL_QUEUE_SECONDS = Histogram(
     "radref_model_queue_seconds", "Time in the queue of a model", ["model"], buckets=LATENCY_BUCKETS
 )

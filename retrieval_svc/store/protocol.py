@@ -36,6 +36,35 @@ class PointCounts:
     children: int
 
 
+@dataclass(frozen=True, slots=True)
+class RetiredGeneration:
+    """A generation that waits for its deletion.
+
+    Attributes:
+        fingerprint: of its embedding model, if it was searched; empty = it was given up.
+    """
+
+    name: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationState:
+    """Which generations of an index there are, by name.
+
+    Attributes:
+        searched: the one that queries search.
+        building: the one that is built beside it; empty = none is.
+        building_fingerprint: of the embedding model it is built for.
+        retired: those that are no longer used.
+    """
+
+    searched: str = ""
+    building: str = ""
+    building_fingerprint: str = ""
+    retired: tuple[RetiredGeneration, ...] = ()
+
+
 class VectorStore(Protocol):
     """Children with two vectors in one collection a topic, parents by id, and the catalogue of versions.
 
@@ -90,6 +119,10 @@ class VectorStore(Protocol):
         """Writes the one record that switches a document: all or nothing, durable when it returns."""
         ...
 
+    async def put_documents(self, records: Sequence[DocumentRecord]) -> None:
+        """Writes many of them, of an index that is not searched yet; all are durable when it returns."""
+        ...
+
     async def catalogue(self) -> tuple[list[StageRecord], list[DocumentRecord]]:
         """Every stage and document record."""
         ...
@@ -135,4 +168,40 @@ class VectorStore(Protocol):
 
     async def close(self) -> None:
         """Makes everything durable and lets go of it."""
+        ...
+
+
+class GenerationStores(Protocol):
+    """The stores of all generations of an index, and the one record that says which is searched.
+
+    Every method raises `radref.errors.Unavailable` (BACKEND_UNAVAILABLE) when it cannot do what it was asked.
+    """
+
+    async def state(self) -> GenerationState:
+        """What was recorded last; before that one empty generation with the name "" is searched.
+
+        Raises:
+            PreconditionFailed: the record cannot be read (INVALID_STATE).
+        """
+        ...
+
+    async def record(self, state: GenerationState) -> None:
+        """Replaces the record: all or nothing, durable when it returns. Every switch is this one write."""
+        ...
+
+    async def open(self, name: str) -> VectorStore:
+        """The store of a generation, empty where there is none yet; not opened twice at a time.
+
+        Raises:
+            PreconditionFailed: of another format, or with a collection that the topics do not name
+                (INVALID_STATE).
+        """
+        ...
+
+    async def delete(self, name: str) -> None:
+        """Deletes everything of a generation whose store is closed. Doing it again is no error."""
+        ...
+
+    async def close(self) -> None:
+        """Lets go of the index; the stores are closed before."""
         ...

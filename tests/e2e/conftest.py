@@ -47,10 +47,10 @@ class Running:
         )
 
 
-def start(data_dir: Path) -> Running:
-    """Starts `radref up` and waits until it serves."""
+def start(data_dir: Path, *options: str) -> Running:
+    """Starts `radref up` with these options and waits until it serves."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "radref.cli.main", "up", "--data-dir", str(data_dir)],
+        [sys.executable, "-m", "radref.cli.main", "up", "--data-dir", str(data_dir), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.retrieval.retrieval_kit import Kit, open_store
+from tests.retrieval.retrieval_kit import Kit, open_kit
 
 
 @pytest.fixture
 async def kit(tmp_path: Path) -> AsyncIterator[Kit]:
-    store = await open_store(tmp_path / "index")
-    made = Kit(store)
-    await made.index.load()
+    made = await open_kit(tmp_path / "index")
     yield made
-    await store.close()
+    await made.close()

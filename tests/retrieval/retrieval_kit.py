@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from retrieval_svc.analysis import normalise
 from retrieval_svc.bm25 import Bm25Encoder
 from retrieval_svc.catalogue import Catalogue
+from retrieval_svc.generations import Generations
 from retrieval_svc.index import Index
 from retrieval_svc.maintenance import Maintenance
 from retrieval_svc.model import Metadata
@@ -20,8 +22,8 @@ from retrieval_svc.profiles import DEFAULT, Profile
 from retrieval_svc.query import Topics
 from retrieval_svc.retrieve import EmbedQuery, QueryEmbedding, Retriever
 from retrieval_svc.staging import Batch, NewChild, NewParent, StageHeader
-from retrieval_svc.store.edge.store import open_edge_store
-from retrieval_svc.store.protocol import VectorStore
+from retrieval_svc.store.edge.generations import EdgeGenerations
+from retrieval_svc.store.protocol import GenerationState, GenerationStores, VectorStore
 
 DIMENSION = 32
 FINGERPRINT = "feedfacecafebeef"
@@ -38,8 +40,8 @@ def vector_of(text: str, dimension: int = DIMENSION) -> list[float]:
     return (vector / norm if norm else np.eye(dimension)[0]).tolist()
 
 
-async def embed(text: str) -> QueryEmbedding:
-    return QueryEmbedding(vector_of(text), FINGERPRINT)
+async def embed(text: str, fingerprint: str) -> QueryEmbedding:
+    return QueryEmbedding(vector_of(text), fingerprint)
 
 
 def citation_id(*parts: object) -> str:
@@ -97,7 +99,9 @@ class Clock:
 
 @dataclass
 class Kit:
-    store: VectorStore
+    """Everything over one set of stores; `open` comes first."""
+
+    stores: GenerationStores
     topics: Topics = TOPICS
     profile: Profile = DEFAULT
     embed: EmbedQuery = embed
@@ -108,33 +112,50 @@ class Kit:
 
     def __post_init__(self) -> None:
         encoder = Bm25Encoder(k=1.2, b=0.75, avg_len=20)
-        self.catalogue = Catalogue()
-        self.index = Index(
-            store=self.store,
-            catalogue=self.catalogue,
-            encoder=encoder,
-            bm25_headings=self.bm25_headings,
-            now=self.clock.now,
-        )
+
+        def make_index(store: VectorStore, catalogue: Catalogue, on_change: Callable[[], None]) -> Index:
+            return Index(
+                store=store,
+                catalogue=catalogue,
+                encoder=encoder,
+                bm25_headings=self.bm25_headings,
+                on_change=on_change,
+                now=self.clock.now,
+            )
+
+        self.generations = Generations(self.stores, make_index)
         self.retriever = Retriever(
-            store=self.store,
-            catalogue=self.catalogue,
+            searched=lambda: self.generations.searched,
             encoder=encoder,
             embed=self.embed,
             embed_timeout=5,
             profile=self.profile,
             topics=self.topics,
+            now=self.clock.now,
         )
         self.maintenance = Maintenance(
-            store=self.store,
-            catalogue=self.catalogue,
-            index=self.index,
+            generations=self.generations,
             interval=1,
             retention=self.retention,
             grace=self.grace,
             now=self.clock.now,
             monotonic=self.clock.monotonic,
         )
+
+    @property
+    def store(self) -> VectorStore:
+        return self.generations.searched.store
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return self.generations.searched.catalogue
+
+    @property
+    def index(self) -> Index:
+        return self.generations.searched.index
+
+    async def close(self) -> None:
+        await self.generations.close()
 
     async def put(
         self,
@@ -145,17 +166,62 @@ class Kit:
         topic: str = "safety",
         activate: bool = True,
         pieces: int = 1,
+        fingerprint: str = "",
         **metadata: object,
     ) -> None:
-        """Stages a version and activates it."""
+        """Stages a version and activates it.
+
+        Args:
+            fingerprint: of the model whose generation it goes to; empty = of the searched one.
+        """
         one = batch(document, version, texts, pieces=pieces)
         head = header(document, version, len(one.parents), len(one.children), topic=topic, **metadata)
-        await self.index.stage(head, stream(one))
+        fingerprint = fingerprint or self.generations.searched.fingerprint or FINGERPRINT
+        await self.generations.stage(replace(head, embedder_fingerprint=fingerprint), stream(one))
         if activate:
-            await self.index.activate(document, version)
+            await self.generations.activate(document, version)
 
 
-async def open_store(
-    root: Path, *, topics: Topics = TOPICS, compact_after_changes: int = 10**6
-) -> VectorStore:
-    return await open_edge_store(root, topics=topics.all, compact_after_changes=compact_after_changes)
+async def open_kit(
+    root: Path, *, topics: Topics = TOPICS, compact_after_changes: int = 10**6, **options: Any
+) -> Kit:
+    """A kit on a data directory; `options` as the fields of `Kit`."""
+    stores = EdgeGenerations(root, topics=topics.all, compact_after_changes=compact_after_changes)
+    kit = Kit(stores, topics, **options)
+    try:
+        await kit.generations.open()
+    except BaseException:
+        await kit.close()
+        raise
+    return kit
+
+
+@dataclass
+class SameStores:
+    """The stores of another kit, which stays open, with its searched store wrapped."""
+
+    other: Kit
+    wrap: Callable[[VectorStore], Any] = lambda store: store
+
+    async def state(self) -> GenerationState:
+        return GenerationState()
+
+    async def record(self, state: GenerationState) -> None:
+        raise AssertionError
+
+    async def open(self, name: str) -> VectorStore:
+        wrapped: VectorStore = self.wrap(self.other.store)
+        return wrapped
+
+    async def delete(self, name: str) -> None:
+        raise AssertionError
+
+    async def close(self) -> None:
+        return
+
+
+async def beside(kit: Kit, wrap: Callable[[VectorStore], Any] = lambda store: store, **options: Any) -> Kit:
+    """Another kit on the same open store."""
+    made = Kit(SameStores(kit, wrap), **options)
+    await made.generations.open()
+    return made

@@ -14,7 +14,7 @@ import pytest
 from retrieval_svc.query import Query
 from retrieval_svc.store.protocol import PointCounts
 from tests.retrieval.crash_writer import PARTS, parts
-from tests.retrieval.retrieval_kit import Kit, open_store
+from tests.retrieval.retrieval_kit import open_kit
 
 ROOT = Path(__file__).parents[2]
 # More for a long run by hand.
@@ -54,10 +54,8 @@ async def test_killed_writer_leaves_one_whole_version(tmp_path: Path) -> None:
     delays = random.Random(7)
     served = 0
     for _ in range(KILLS):
-        begun, finished = await killed_writer(root, delays.uniform(0.02, 1.0))
-        store = await open_store(root)
-        kit = Kit(store)
-        await kit.index.load()
+        begun, finished = await killed_writer(root, delays.uniform(0.02, 2.0))
+        kit = await open_kit(root)
         active = kit.catalogue.snapshot.active.get("d")
         version = active.version if active else 0
         assert version in {max(begun, served), max(finished, served)}
@@ -65,13 +63,13 @@ async def test_killed_writer_leaves_one_whole_version(tmp_path: Path) -> None:
         retrieval = await kit.retriever.retrieve(Query("dose limit part of version"))
         found = sorted(p.parent.text for p in retrieval.parents if p.record.document_id == "d")
         assert found == (sorted(parts(version)) if version else [])
-        stored = await store.stored_stages()
+        stored = await kit.store.stored_stages()
         for record in kit.catalogue.snapshot.stages.values():
             assert stored[record.stage] == PointCounts(record.parents, record.children)
         if active:
             assert (active.parents, active.children) == (PARTS, 2 * PARTS)
         served = version
-        await store.close()
+        await kit.close()
     assert served > 0, "the writer never came to activate anything"
 
 
@@ -79,7 +77,7 @@ async def test_killed_writer_leaves_one_whole_version(tmp_path: Path) -> None:
 async def test_log_alone_is_enough(tmp_path: Path, activate: bool) -> None:
     """A power failure may leave of a shard what the last flush wrote, and the log, which is synced."""
     root, image = tmp_path / "index", tmp_path / "image"
-    kit = Kit(await open_store(root))
+    kit = await open_kit(root)
     await kit.put("d", 1, parts(1))
     await kit.store.maintain()
     shards = [Path("catalogue"), Path("parents"), Path("collections/safety")]
@@ -92,12 +90,11 @@ async def test_log_alone_is_enough(tmp_path: Path, activate: bool) -> None:
     for shard, copy in flushed.items():
         shutil.copytree(copy, image / shard, ignore=shutil.ignore_patterns("wal"))
         shutil.copytree(root / shard / "wal", image / shard / "wal")
-    await kit.store.close()
+    await kit.close()
 
-    again = Kit(await open_store(image))
-    await again.index.load()
+    again = await open_kit(image)
     if not activate:
         assert await again.index.activate("d", 2) == 1
     retrieval = await again.retriever.retrieve(Query("dose limit part of version"))
     assert sorted(found.parent.text for found in retrieval.parents) == sorted(parts(2))
-    await again.store.close()
+    await again.close()

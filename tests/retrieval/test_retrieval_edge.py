@@ -12,30 +12,30 @@ import pytest
 
 from radref.errors import PreconditionFailed, Unavailable
 from retrieval_svc.model import Filters, IndexIdentity
+from retrieval_svc.query import Topics
 from retrieval_svc.store.edge.children import ChildSearch
-from retrieval_svc.store.edge.store import open_edge_store
-from tests.retrieval.retrieval_kit import TOPICS, Kit, open_store, vector_of
+from tests.retrieval.retrieval_kit import TOPICS, Kit, open_kit, vector_of
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from tests.retrieval.retrieval_kit import open_store
+from tests.retrieval.retrieval_kit import open_kit
 async def main():
-    store = await open_store(Path(sys.argv[1]))
+    kit = await open_kit(Path(sys.argv[1]))
     print("held", flush=True)
     await asyncio.sleep(60)
-    await store.close()
+    await kit.close()
 asyncio.run(main())
 """
 
 
 async def test_second_owner_in_this_process(tmp_path: Path) -> None:
-    store = await open_store(tmp_path / "index")
+    kit = await open_kit(tmp_path / "index")
     with pytest.raises(PreconditionFailed, match="in use by another process"):
-        await open_store(tmp_path / "index")
-    await store.close()
-    await (await open_store(tmp_path / "index")).close()
+        await open_kit(tmp_path / "index")
+    await kit.close()
+    await (await open_kit(tmp_path / "index")).close()
 
 
 async def test_second_owner_in_another_process(tmp_path: Path) -> None:
@@ -46,11 +46,11 @@ async def test_second_owner_in_another_process(tmp_path: Path) -> None:
         assert holder.stdout is not None
         assert (await holder.stdout.readline()).strip() == b"held"
         with pytest.raises(PreconditionFailed, match=f"pid {holder.pid}"):
-            await open_store(tmp_path / "index")
+            await open_kit(tmp_path / "index")
     finally:
         holder.kill()
         await holder.wait()
-    await (await open_store(tmp_path / "index")).close()
+    await (await open_kit(tmp_path / "index")).close()
 
 
 async def test_damaged_or_newer_description(tmp_path: Path) -> None:
@@ -58,34 +58,35 @@ async def test_damaged_or_newer_description(tmp_path: Path) -> None:
     root.mkdir()
     (root / "index.json").write_text("{")
     with pytest.raises(PreconditionFailed, match=r"index\.json"):
-        await open_store(root)
+        await open_kit(root)
     (root / "index.json").write_text(json.dumps({"format_version": 99}))
     with pytest.raises(PreconditionFailed, match="format 99"):
-        await open_store(root)
+        await open_kit(root)
     (root / "index.json").unlink()
-    await (await open_store(root)).close()
+    await (await open_kit(root)).close()
 
 
 async def test_topics_may_be_added_not_dropped(tmp_path: Path) -> None:
     root = tmp_path / "index"
-    kit = Kit(await open_store(root))
+    kit = await open_kit(root)
     await kit.put("d", 1, ["dose limits"], topic="physics")
-    await kit.store.close()
+    await kit.close()
     with pytest.raises(PreconditionFailed, match="physics"):
-        await open_edge_store(root, topics=("safety", "glossary", "consult"), compact_after_changes=1)
-    store = await open_edge_store(root, topics=(*TOPICS.all, "anatomy"), compact_after_changes=1)
+        await open_kit(root, topics=Topics(("safety", "glossary"), ("consult",)))
+    kit = await open_kit(root, topics=Topics((*TOPICS.default, "anatomy"), TOPICS.on_request))
+    store = kit.store
     assert dict((await store.counts()).children)["anatomy"] == 0
     assert await store.search_dense("anatomy", vector_of("x"), limit=1, filters=Filters()) == []
-    await store.close()
+    await kit.close()
 
 
 @pytest.mark.parametrize("moment", ["before", "between", "after", "described only"])
 async def test_interrupted_replacement(tmp_path: Path, moment: str) -> None:
     """A crash around the renames of a compaction, or right after index.json was written."""
     root = tmp_path / "index"
-    kit = Kit(await open_store(root))
+    kit = await open_kit(root)
     await kit.put("d", 1, ["dose limits"])
-    await kit.store.close()
+    await kit.close()
     shard = root / "collections" / "safety"
     if moment == "before":
         shutil.copytree(shard, shard.with_name("safety.building-1"))
@@ -97,13 +98,11 @@ async def test_interrupted_replacement(tmp_path: Path, moment: str) -> None:
     else:
         shutil.rmtree(root / "parents")
         shutil.rmtree(root / "catalogue")
-    store = await open_store(root)
-    again = Kit(store)
-    await again.index.load()
+    again = await open_kit(root)
     assert [path.name for path in (root / "collections").iterdir()] == ["safety"]
     assert {path.name for path in root.iterdir() if path.is_dir()} == {"catalogue", "collections", "parents"}
-    assert len(await store.search_dense("safety", vector_of("dose"), limit=5, filters=Filters())) == 1
-    await store.close()
+    assert len(await again.store.search_dense("safety", vector_of("dose"), limit=5, filters=Filters())) == 1
+    await again.close()
 
 
 async def test_failure_is_unavailable(kit: Kit) -> None:
@@ -126,7 +125,8 @@ async def test_children_beyond_the_kept_ones_are_read_again(kit: Kit) -> None:
 async def test_a_caller_that_goes_away_while_shards_are_opened_leaves_the_store_usable(
     tmp_path: Path,
 ) -> None:
-    store = await open_store(tmp_path / "index")
+    kit = await open_kit(tmp_path / "index")
+    store = kit.store
     opening = asyncio.create_task(store.initialise(IndexIdentity("f" * 16, 4, "sparse")))
     while not (tmp_path / "index" / "index.json").exists():
         await asyncio.sleep(0)
@@ -135,4 +135,4 @@ async def test_a_caller_that_goes_away_while_shards_are_opened_leaves_the_store_
         await opening
     await store.initialise(IndexIdentity("f" * 16, 4, "sparse"))
     assert (await store.counts()).parents == 0
-    await store.close()
+    await kit.close()

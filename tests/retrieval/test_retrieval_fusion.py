@@ -1,18 +1,35 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval_svc.fusion import LegHits, fuse, rank_parents, rrf_scores
+from retrieval_svc.fusion import (
+    FusedChild,
+    LegHits,
+    cut_children,
+    rank_parents,
+    rrf_scores,
+    score_children,
+)
 from retrieval_svc.model import Child, Hit, Leg, ParentKey
 from retrieval_svc.profiles import FusionScope
 
 TOPICS = ("safety", "physics", "anatomy")
 
+# How long an example takes to draw says something of the machine, not of the code.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 
 def child(topic: str, parent: int, ordinal: int = 0) -> Child:
     return Child(ParentKey("s", f"{topic}-{parent}"), f"doc-{topic}", ordinal, 0, 10, ())
+
+
+def fuse(
+    hits: LegHits, *, scope: FusionScope, rrf_k: int, per_collection: int, candidates: int
+) -> list[FusedChild]:
+    scored = score_children(hits, scope=scope, rrf_k=rrf_k)
+    return cut_children(scored, per_collection=per_collection, candidates=candidates)
 
 
 @st.composite
@@ -20,7 +37,7 @@ def leg_hits(draw: st.DrawFn) -> LegHits:
     hits: dict[tuple[str, Leg], list[Hit]] = {}
     for topic in TOPICS:
         for leg in Leg:
-            places = draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), unique=True, max_size=20))
+            places = draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), unique=True, max_size=16))
             hits[topic, leg] = [
                 Hit(child(topic, parent, ordinal), draw(st.sampled_from([0.1, 0.2, 0.5, 0.9])))
                 for parent, ordinal in places
@@ -33,6 +50,7 @@ def test_rrf_formula() -> None:
     assert scores == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 1 / 61, "c": 1 / 62})
 
 
+@unhurried
 @given(leg_hits(), st.sampled_from(FusionScope), st.integers(1, 15), st.integers(1, 90))
 def test_fuse_invariants(hits: LegHits, scope: FusionScope, per_collection: int, candidates: int) -> None:
     fused = fuse(hits, scope=scope, rrf_k=60, per_collection=per_collection, candidates=candidates)
@@ -54,6 +72,7 @@ def test_fuse_invariants(hits: LegHits, scope: FusionScope, per_collection: int,
         assert one.dense_score is not None or one.bm25_score is not None
 
 
+@unhurried
 @given(leg_hits(), st.sampled_from(FusionScope), st.randoms())
 def test_order_of_input_does_not_matter(hits: LegHits, scope: FusionScope, random: object) -> None:
     shuffled = {}
@@ -77,6 +96,7 @@ def test_scopes_differ() -> None:
     assert [one.bm25_score for one in overall] == [9.0, 8.0, 0.5]
 
 
+@unhurried
 @given(leg_hits(), st.integers(1, 13))
 def test_parents(hits: LegHits, wanted: int) -> None:
     fused = fuse(hits, scope=FusionScope.GLOBAL, rrf_k=60, per_collection=15, candidates=90)

@@ -14,7 +14,7 @@ from retrieval_svc.profiles import PAPER
 from retrieval_svc.query import Limits, Query
 from retrieval_svc.retrieve import QueryEmbedding
 from retrieval_svc.search import active_hits
-from tests.retrieval.retrieval_kit import FINGERPRINT, Kit, open_store, vector_of
+from tests.retrieval.retrieval_kit import FINGERPRINT, Kit, beside, open_kit, vector_of
 
 
 async def library(kit: Kit) -> None:
@@ -121,8 +121,7 @@ async def test_limits(kit: Kit) -> None:
 
 async def test_paper_takes_the_parents_of_the_best_children(kit: Kit) -> None:
     await kit.put("many", 1, [f"dose number {number} " * 3 for number in range(30)], pieces=3)
-    paper = Kit(kit.store, profile=PAPER)
-    await paper.index.load()
+    paper = await beside(kit, profile=PAPER)
     retrieval = await paper.retriever.retrieve(Query("dose number"))
     best = [one.child.parent for one in retrieval.candidates[:13]]
     assert [found.parent.key for found in retrieval.parents] == list(dict.fromkeys(best))
@@ -146,24 +145,22 @@ async def test_idf_counts_what_is_searched(kit: Kit) -> None:
     await kit.put("limits", 3, ["other words", "of no use"])
     await kit.put("limits", 1, ["The dose limit for workers is 20 mSv per year", "Lenses of the eye"])
     assert await score(kit) == pytest.approx(before)
-    paper = Kit(kit.store, profile=PAPER)
-    await paper.index.load()
+    paper = await beside(kit, profile=PAPER)
     assert await score(paper) < before
 
 
-async def failing_embed(text: str) -> QueryEmbedding:
+async def failing_embed(text: str, fingerprint: str) -> QueryEmbedding:
     raise Unavailable("the inference service does not answer")
 
 
-async def hanging_embed(text: str) -> QueryEmbedding:
+async def hanging_embed(text: str, fingerprint: str) -> QueryEmbedding:
     await asyncio.sleep(3600)
     raise AssertionError
 
 
 @pytest.mark.parametrize("embed", [failing_embed, hanging_embed])
 async def test_without_embedding_the_bm25_leg_answers(tmp_path: Path, embed: object) -> None:
-    store = await open_store(tmp_path / "i")
-    kit = Kit(store, embed=embed)  # type: ignore[arg-type]
+    kit = await open_kit(tmp_path / "i", embed=embed)
     kit.retriever._embed_timeout = 0.05
     await library(kit)
     before = DEGRADED.labels(leg="dense")._value.get()
@@ -173,20 +170,19 @@ async def test_without_embedding_the_bm25_leg_answers(tmp_path: Path, embed: obj
     assert DEGRADED.labels(leg="dense")._value.get() == before + 1
     with pytest.raises(Unavailable):
         await kit.retriever.retrieve(Query("dose limit", legs=(Leg.DENSE,)))
-    await store.close()
+    await kit.close()
 
 
 async def test_question_of_another_model(tmp_path: Path) -> None:
-    async def other(text: str) -> QueryEmbedding:
+    async def other(text: str, fingerprint: str) -> QueryEmbedding:
         return QueryEmbedding(vector_of(text), "0" * 16)
 
-    store = await open_store(tmp_path / "i")
-    kit = Kit(store, embed=other)
+    kit = await open_kit(tmp_path / "i", embed=other)
     await library(kit)
     with pytest.raises(PreconditionFailed) as caught:
         await kit.retriever.retrieve(Query("dose"))
     assert caught.value.reason == "MODEL_FINGERPRINT_MISMATCH"
-    await store.close()
+    await kit.close()
 
 
 class PartlyFailingStore:
@@ -215,8 +211,7 @@ class PartlyFailingStore:
 
 async def test_failed_legs_are_reported(kit: Kit) -> None:
     await library(kit)
-    partly = Kit(PartlyFailingStore(kit.store, {"safety"}, {"safety", "physics"}))  # type: ignore[arg-type]
-    await partly.index.load()
+    partly = await beside(kit, lambda store: PartlyFailingStore(store, {"safety"}, {"safety", "physics"}))
     retrieval = await partly.retriever.retrieve(Query("dose"))
     assert {(report.leg, report.topic) for report in retrieval.legs if not report.ok} == {
         (Leg.DENSE, "safety"),
@@ -226,8 +221,7 @@ async def test_failed_legs_are_reported(kit: Kit) -> None:
     assert set(documents(retrieval)) == {"words", "tube"}
 
     everything = set(kit.topics.all)
-    down = Kit(PartlyFailingStore(kit.store, everything, everything))  # type: ignore[arg-type]
-    await down.index.load()
+    down = await beside(kit, lambda store: PartlyFailingStore(store, everything, everything))
     with pytest.raises(Unavailable):
         await down.retriever.retrieve(Query("dose"))
 

@@ -23,13 +23,17 @@ from radref.service.status import error_from_rpc
 from retrieval_svc.inference_client import EmbedderCheck, InferenceClient
 from retrieval_svc.service import IndexServicer, RetrievalServicer
 from retrieval_svc.settings import RetrievalSettings
-from tests.retrieval.retrieval_kit import DIMENSION, FINGERPRINT, Kit, citation_id, open_store, vector_of
+from tests.retrieval.retrieval_kit import DIMENSION, FINGERPRINT, Kit, citation_id, open_kit, vector_of
 
 FROM = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 class Embedder(inference_pb2_grpc.InferenceServiceServicer):
-    """The two methods that retrieval calls, with deterministic vectors."""
+    """The two methods that retrieval calls, with deterministic vectors; `fingerprint` by model id."""
+
+    def __init__(self) -> None:
+        self.models = {"m": FINGERPRINT}
+        self.described = 0
 
     async def Embed(  # noqa: N802
         self, request: inference_pb2.EmbedRequest, context: grpc.aio.ServicerContext
@@ -39,19 +43,23 @@ class Embedder(inference_pb2_grpc.InferenceServiceServicer):
             inference_pb2.EmbeddedText(embeddings=[inference_pb2.Embedding(values=vector)])
             for vector in vectors
         ]
-        return inference_pb2.EmbedResponse(fingerprint=FINGERPRINT, texts=texts)
+        if request.model not in self.models:
+            raise InvalidInput("unknown", reason="UNKNOWN_MODEL")
+        return inference_pb2.EmbedResponse(fingerprint=self.models[request.model], texts=texts)
 
     async def Describe(  # noqa: N802
         self, request: inference_pb2.DescribeRequest, context: grpc.aio.ServicerContext
     ) -> inference_pb2.DescribeResponse:
+        self.described += 1
         return inference_pb2.DescribeResponse(
             models=[
                 inference_pb2.ModelDescription(
-                    id="m",
+                    id=model,
                     kind=inference_pb2.MODEL_KIND_EMBEDDER,
-                    fingerprint=FINGERPRINT,
+                    fingerprint=fingerprint,
                     dimension=DIMENSION,
                 )
+                for model, fingerprint in self.models.items()
             ]
         )
 
@@ -62,6 +70,13 @@ class Service:
         self.index = index_pb2_grpc.IndexServiceStub(channel)
         self.kit = kit
         self.inference = inference
+
+
+def around() -> list[grpc.aio.ServerInterceptor]:
+    """The service kit's interceptors, as every service has them."""
+    return list(
+        interceptors(Admission(8, 8), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event())
+    )
 
 
 async def started(server: grpc.aio.Server, stack: AsyncExitStack) -> grpc.aio.Channel:
@@ -75,21 +90,15 @@ async def started(server: grpc.aio.Server, stack: AsyncExitStack) -> grpc.aio.Ch
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[Service]:
     async with AsyncExitStack() as stack:
-        models = grpc.aio.server()
+        models = grpc.aio.server(interceptors=around())
         inference_pb2_grpc.add_InferenceServiceServicer_to_server(Embedder(), models)
         inference = InferenceClient(await started(models, stack), timeout=5)
 
-        kit = Kit(await open_store(tmp_path / "index"), embed=inference.embed_query)
-        stack.push_async_callback(kit.store.close)
-        await kit.index.load()
-        around = interceptors(
-            Admission(8, 8), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
-        )
-        server = grpc.aio.server(interceptors=around)
+        kit = await open_kit(tmp_path / "index", embed=inference.embed_query)
+        stack.push_async_callback(kit.close)
+        server = grpc.aio.server(interceptors=around())
         retrieval_pb2_grpc.add_RetrievalServiceServicer_to_server(RetrievalServicer(kit.retriever), server)
-        index_pb2_grpc.add_IndexServiceServicer_to_server(
-            IndexServicer(kit.index, kit.catalogue, kit.store), server
-        )
+        index_pb2_grpc.add_IndexServiceServicer_to_server(IndexServicer(kit.generations), server)
         yield Service(await started(server, stack), kit, inference)
 
 
@@ -188,6 +197,34 @@ async def test_document_to_answer(service: Service) -> None:
     assert not (await service.retrieval.Retrieve(request, timeout=20)).parents
 
 
+async def test_a_preview_and_what_is_in_force(service: Service) -> None:
+    head, batch = messages()
+    head.header.metadata.effective_until.FromDatetime(FROM)
+    await send(service, [head, batch])
+    preview = retrieval_pb2.PreviewedVersion(document_id="d", version=1)
+    request = retrieval_pb2.RetrieveRequest(query="предел дозы", preview=preview)
+    (parent,) = (await service.retrieval.Retrieve(request, timeout=20)).parents
+    assert parent.passage.validity == documents_pb2.VALIDITY_EXPIRED
+    assert not parent.passage.HasField("superseded_at")
+    assert not parent.duplicate_document_ids
+    listed = [one async for one in service.index.ListVersions(index_pb2.ListVersionsRequest(), timeout=20)]
+    assert listed == [
+        index_pb2.ListVersionsResponse(
+            document_id="d",
+            version=1,
+            active=False,
+            parents_staged=1,
+            children_staged=1,
+            parents_stored=1,
+            children_stored=1,
+        )
+    ]
+    preview.version = 2
+    request = retrieval_pb2.RetrieveRequest(query="предел дозы", preview=preview)
+    error = await failure(service.retrieval.Retrieve(request, timeout=20))
+    assert (error.reason, error.field) == ("UNKNOWN_VERSION", "preview")
+
+
 async def test_one_leg(service: Service) -> None:
     await send(service, messages())
     await service.index.ActivateVersion(
@@ -232,10 +269,30 @@ async def test_embedder_check(service: Service) -> None:
         await EmbedderCheck(service.inference, lambda: "0" * 16)()
 
 
+async def test_the_model_is_chosen_by_fingerprint() -> None:
+    async with AsyncExitStack() as stack:
+        models, embedder = grpc.aio.server(interceptors=around()), Embedder()
+        inference_pb2_grpc.add_InferenceServiceServicer_to_server(embedder, models)
+        client = InferenceClient(await started(models, stack), timeout=5)
+        embedder.models = {"m": FINGERPRINT, "n": "0" * 16}
+        for fingerprint in (FINGERPRINT, "0" * 16, FINGERPRINT):
+            assert (await client.embed_query("x", fingerprint)).fingerprint == fingerprint
+        assert embedder.described == 1
+        # Exchanged, renamed, gone: it is looked up again.
+        embedder.models = {"m": "0" * 16, "n": FINGERPRINT}
+        assert (await client.embed_query("x", FINGERPRINT)).fingerprint == FINGERPRINT
+        embedder.models = {"p": FINGERPRINT}
+        assert (await client.embed_query("x", FINGERPRINT)).fingerprint == FINGERPRINT
+        embedder.models = {"p": "1" * 16}
+        with pytest.raises(PreconditionFailed) as caught:
+            await client.embed_query("x", FINGERPRINT)
+        assert caught.value.reason == "MODEL_FINGERPRINT_MISMATCH"
+
+
 async def test_inference_that_is_not_there() -> None:
     async with open_channel("127.0.0.1:1") as channel:
         with pytest.raises(Unavailable):
-            await InferenceClient(channel, timeout=5).embed_query("x")
+            await InferenceClient(channel, timeout=5).embed_query("x", FINGERPRINT)
 
 
 def test_settings() -> None:

@@ -23,7 +23,7 @@ from retrieval_svc.model import (
     ParentKey,
     StageRecord,
 )
-from retrieval_svc.store.edge.store import open_edge_store
+from retrieval_svc.store.edge.generations import EdgeGenerations
 from retrieval_svc.store.protocol import PointCounts, VectorStore
 from retrieval_svc.terms import count_terms
 
@@ -34,11 +34,17 @@ TOPICS = ("safety", "physics")
 Opener = Callable[[], Awaitable[VectorStore]]
 
 
-def _edge(root: Path) -> Opener:
-    return lambda: open_edge_store(root, topics=TOPICS, compact_after_changes=1)
+class _Edge:
+    """The first generation of a data directory."""
+
+    def __init__(self, root: Path) -> None:
+        self._stores = EdgeGenerations(root, topics=TOPICS, compact_after_changes=1)
+
+    async def __call__(self) -> VectorStore:
+        return await self._stores.open("")
 
 
-OPENERS: dict[str, Callable[[Path], Opener]] = {"edge": _edge}
+OPENERS: dict[str, Callable[[Path], Opener]] = {"edge": _Edge}
 
 
 @pytest.fixture(params=sorted(OPENERS))

@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from ingest_svc.parsing.docling.options import DoclingOptions
+from ingest_svc.parsing.ocr import easyocr_weights
 from radref.errors import Unavailable
 
 # Where docling 2.143 looks for them below the artifacts folder (`docling-tools models download` writes them).
@@ -13,15 +14,6 @@ LAYOUT_FOLDER = Path("docling-project--docling-layout-heron")
 TABLE_FOLDER = Path("docling-project--docling-models/model_artifacts/tableformer/accurate")
 _LAYOUT_FILES = ("config.json", "preprocessor_config.json", "model.safetensors")
 _TABLE_FILES = ("tm_config.json", "tableformer_accurate.safetensors")
-
-# ISO 639-2 as in the settings to EasyOCR's own codes.
-_EASYOCR_CODES = {
-    "eng": "en", "rus": "ru", "ukr": "uk", "bel": "be", "bul": "bg", "deu": "de", "fra": "fr", "spa": "es",
-    "ita": "it", "pol": "pl", "ces": "cs",
-}  # fmt: skip
-_CYRILLIC = frozenset({"ru", "uk", "be", "bg"})
-# File names of EasyOCR 1.7: the detector, and the second-generation recognisers by script.
-_DETECTOR = "craft_mlt_25k.pth"
 
 
 def check_docling(options: DoclingOptions) -> None:
@@ -48,17 +40,20 @@ def easyocr_codes(languages: tuple[str, ...]) -> list[str]:
     Raises:
         Unavailable: BACKEND_UNAVAILABLE for a language that is not set up, or none at all.
     """
-    unknown = [language for language in languages if language not in _EASYOCR_CODES]
+    unknown = easyocr_weights.unknown_languages(languages)
     if unknown or not languages:
         raise Unavailable(f"EasyOCR is not set up for the languages {', '.join(unknown) or '(none named)'}.")
-    return [_EASYOCR_CODES[language] for language in languages]
+    return easyocr_weights.codes(languages)
 
 
 def easyocr_files(languages: tuple[str, ...]) -> list[Path]:
-    """Names of the weights that EasyOCR needs for the languages."""
-    codes = set(easyocr_codes(languages))
-    script = "cyrillic" if codes & _CYRILLIC else "english" if codes == {"en"} else "latin"
-    return [Path(_DETECTOR), Path(f"{script}_g2.pth")]
+    """Names of the weights that EasyOCR needs for the languages.
+
+    Raises:
+        Unavailable: as `easyocr_codes`.
+    """
+    easyocr_codes(languages)
+    return [Path(name) for name in easyocr_weights.files(languages)]
 
 
 def _check_package(name: str, where: str) -> None:

@@ -61,4 +61,6 @@ def _engine(options: OcrOptions) -> tuple[OcrEngine | None, str]:
         if tesseract is not None:
             return tesseract, " ".join(reasons)
         reasons.append(reason)
+    if len(reasons) > 1:
+        reasons.insert(0, "One of two OCR engines has to be installed.")
     return None, " ".join(reasons)

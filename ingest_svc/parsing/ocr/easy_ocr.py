@@ -12,21 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from PIL.Image import Image
 
+from ingest_svc.parsing.ocr import easyocr_weights
 from ingest_svc.parsing.ocr.engine import Line, Orientation, Word
 from ingest_svc.parsing.ocr.xy_cut import lines_in_order
 from radref.errors import Internal
-
-# ISO 639-2 as in the settings to EasyOCR's own codes.
-_CODES = {
-    "eng": "en", "rus": "ru", "ukr": "uk", "bel": "be", "bul": "bg", "deu": "de", "fra": "fr", "spa": "es",
-    "ita": "it", "pol": "pl", "ces": "cs",
-}  # fmt: skip
-_CYRILLIC = frozenset({"ru", "uk", "be", "bg"})
-# File names of release 1.7: the detector, and the second-generation recognisers by script.
-_DETECTOR = "craft_mlt_25k.pth"
-_CYRILLIC_WEIGHTS = "cyrillic_g2.pth"
-_ENGLISH_WEIGHTS = "english_g2.pth"
-_LATIN_WEIGHTS = "latin_g2.pth"
 
 
 class TextReader(Protocol):
@@ -69,33 +58,35 @@ class EasyOcrEngine:
         size = float(median(piece[0].bottom - piece[0].top for piece in pieces))
         return lines_in_order(pieces, size)
 
+    def read_stack(self, image: Image, timeout: float) -> tuple[Line, ...]:
+        """As any image."""
+        return self.read(image, timeout)
+
 
 def find_easyocr(languages: tuple[str, ...], model_dir: str) -> tuple[EasyOcrEngine | None, str]:
     """The engine, or None and a sentence that says what is missing. Nothing is downloaded."""
     if importlib.util.find_spec("easyocr") is None:
         return None, "The package easyocr is not installed."
-    unknown = [language for language in languages if language not in _CODES]
+    unknown = easyocr_weights.unknown_languages(languages)
     if unknown:
         return None, f"EasyOCR is not set up for the languages {', '.join(unknown)}."
-    codes = [_CODES[language] for language in languages]
-    missing = [name for name in _weights(codes) if not model_dir or not (Path(model_dir) / name).is_file()]
+    wanted = easyocr_weights.files(languages)
+    missing = [name for name in wanted if not model_dir or not (Path(model_dir) / name).is_file()]
     if missing:
         return None, f"EasyOCR's model folder lacks {', '.join(missing)}."
     try:
         # Here and not above: it loads torch, which takes seconds and gigabytes.
         easyocr = importlib.import_module("easyocr")
         reader = easyocr.Reader(
-            codes, gpu=False, model_storage_directory=model_dir, download_enabled=False, verbose=False
+            easyocr_weights.codes(languages),
+            gpu=False,
+            model_storage_directory=model_dir,
+            download_enabled=False,
+            verbose=False,
         )
     except (ImportError, OSError, ValueError, RuntimeError, KeyError) as exc:
         return None, f"EasyOCR does not start ({type(exc).__name__})."
     return EasyOcrEngine(reader), ""
-
-
-def _weights(codes: Sequence[str]) -> tuple[str, str]:
-    if _CYRILLIC & set(codes):
-        return _DETECTOR, _CYRILLIC_WEIGHTS
-    return _DETECTOR, _ENGLISH_WEIGHTS if set(codes) == {"en"} else _LATIN_WEIGHTS
 
 
 def _words(box: Any, text: str, confidence: float) -> tuple[Word, ...]:

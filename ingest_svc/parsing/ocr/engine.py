@@ -79,7 +79,7 @@ class Orientation:
 class OcrEngine(Protocol):
     """Reads grey page images of about 300 dpi.
 
-    Both methods raise DeadlineExceeded (PARSE_TIMEOUT) after `timeout` seconds and Internal
+    All methods raise DeadlineExceeded (PARSE_TIMEOUT) after `timeout` seconds and Internal
     (PARSER_CRASHED) when the engine fails.
     """
 
@@ -91,7 +91,11 @@ class OcrEngine(Protocol):
         ...
 
     def read(self, image: Image, timeout: float) -> tuple[Line, ...]:
-        """Lines in reading order; () when there is no text."""
+        """Lines of a page in reading order; () when there is no text."""
+        ...
+
+    def read_stack(self, image: Image, timeout: float) -> tuple[Line, ...]:
+        """Lines of an image that has them one under the other, dark on white, with nothing beside."""
         ...
 
 

@@ -113,6 +113,9 @@ def _better(word: Word, slot: Sequence[Word]) -> Word | None:
     # Words that reach beyond the box would bring their neighbours along.
     if found[0].left < word.left - 8 or max(other.right for other in found) > word.right + 8:
         return None
+    # A box over two lines of text holds words of both.
+    if max(other.top for other in found) >= min(other.bottom for other in found):
+        return None
     letters = sum(max(1, other.letters) for other in found)
     sure = sum(other.confidence * max(1, other.letters) for other in found) / letters
     if sure < min(word.confidence, _SURE_LOOKALIKE if set(word.text) <= _LOOKALIKES else _SURE):

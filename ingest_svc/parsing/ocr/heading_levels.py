@@ -110,7 +110,9 @@ def _alone(lines: Sequence[StyledLine], at: int) -> bool:
     width = line.line.right - line.line.left
     after = lines[at + 1] if at + 1 < len(lines) else None
     before = lines[at - 1] if at else None
-    runs_on = after is not None and after.text[:1].islower() and not after.bold
+    # What stands higher is the head of the next column.
+    goes_on = after is not None and after.line.top > line.line.top
+    runs_on = after is not None and goes_on and after.text[:1].islower() and not after.bold
     full_before = before is not None and before.line.right - before.line.left > 0.8 * (
         before.right - before.line.left
     )

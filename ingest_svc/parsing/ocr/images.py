@@ -1,4 +1,4 @@
-"""Image files: PNG, JPEG, TIFF (also of many pages), WebP, BMP, GIF."""
+"""Image files: PNG, JPEG, TIFF and BigTIFF (also of many pages), WebP, BMP, GIF, JPEG 2000, AVIF."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ from radref.errors import DeadlineExceeded, Internal, InvalidInput
 
 OcrPageReader = Callable[[Image.Image, int], OcrPage]
 
-_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
+_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF", "JPEG2000", "AVIF")
 # An A2 sheet at 400 dpi has 62 million pixels; decoded they take 4 bytes each in the worker.
 MAX_PIXELS = 100_000_000
+# Group 3 faxes have 204 by 98 pixels an inch (ITU-T T.4); anything beyond is a wrong header.
+_UNEQUAL = 1.1
+_MAX_UNEQUAL = 3.0
+# Pillow 13 looks for the version in the byte where only little-endian files have it.
+_BIG_ENDIAN_BIGTIFF = b"MM\x00+"
 _SUBFILE_TYPE = 254
 _PREVIEW = 1
 
@@ -37,10 +42,17 @@ def parse_image(data: bytes, limits: ParseLimits, ocr_page: OcrPageReader) -> Dr
         ocr_page: reads one page image; its number counts from 1.
 
     Raises:
-        InvalidInput: FILE_TOO_LARGE (pixels or pages), CORRUPT_FILE, NO_TEXT when no page holds any text.
+        InvalidInput: FILE_TOO_LARGE (pixels or pages), CORRUPT_FILE, UNSUPPORTED_FORMAT (big-endian BigTIFF),
+            NO_TEXT when no page holds any text.
         DeadlineExceeded: PARSE_TIMEOUT, no page could be read in time.
         Internal: PARSER_CRASHED, the OCR engine failed on every page.
     """
+    if data.startswith(_BIG_ENDIAN_BIGTIFF):
+        raise InvalidInput(
+            "The image is a BigTIFF of big-endian byte order, which this installation does not read. "
+            "Save it as an ordinary TIFF or as PDF and send that.",
+            reason="UNSUPPORTED_FORMAT",
+        )
     extra: list[str] = []
     pages = {
         number: ocr_page(frame, number) for number, frame in enumerate(_frames(data, limits, extra), start=1)
@@ -105,7 +117,20 @@ def _frames(data: bytes, limits: ParseLimits, extra: list[str]) -> Iterator[Imag
                 raise _too_many_pixels()
             with _decoding():
                 image.load()
-            yield image
+            yield _square(image)
+
+
+def _square(image: Image.Image) -> Image.Image:
+    """The image with as many pixels an inch across as down; faxes have twice as many across."""
+    across, down = (float(value) for value in image.info.get("dpi", (0, 0)))
+    if across <= 0 or down <= 0 or not _UNEQUAL < max(across, down) / min(across, down) < _MAX_UNEQUAL:
+        return image
+    side = max(across, down)
+    width, height = round(image.width * side / across), round(image.height * side / down)
+    if width * height > MAX_PIXELS:
+        return image
+    plain = image.convert("L") if image.mode in {"1", "P"} else image
+    return plain.resize((width, height), Image.Resampling.BICUBIC)
 
 
 def _is_preview(image: Image.Image) -> bool:

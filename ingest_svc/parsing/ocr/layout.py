@@ -17,6 +17,7 @@ from ingest_svc.parsing.ocr.aligned_tables import FoundTable, aligned_tables
 from ingest_svc.parsing.ocr.bullets import with_bullets
 from ingest_svc.parsing.ocr.cells import rows_of
 from ingest_svc.parsing.ocr.engine import Line, Word
+from ingest_svc.parsing.ocr.frames import frames
 from ingest_svc.parsing.ocr.heading_levels import MAX_HEADING, MAX_HEADING_LINES, StyledLine, with_levels
 from ingest_svc.parsing.ocr.pixels import Ink, ink
 from ingest_svc.parsing.ocr.ruled_tables import ruled_tables
@@ -75,7 +76,7 @@ def page_blocks(lines: tuple[Line, ...], image: Image.Image, page_number: int) -
 
 
 def _tables(words: Sequence[Word], marks: Ink, size: float, vocabulary: frozenset[str]) -> list[FoundTable]:
-    ruled = ruled_tables(words, marks, size, vocabulary)
+    ruled = ruled_tables(words, frames(marks), size, vocabulary)
     taken = frozenset().union(*(found.words for found in ruled))
     free = [word for word in words if word not in taken]
     return [*ruled, *aligned_tables(rows_of(free, size), size)]
@@ -120,36 +121,41 @@ def _right_edge(lines: Sequence[Line], at: int, body: float) -> int:
 
 def _groups(lines: Sequence[StyledLine], body: float) -> list[_Group]:
     groups: list[_Group] = []
-    for line in with_levels(lines, body):
+    for line in _headed(with_levels(lines, body)):
         last = groups[-1] if groups else None
         if last is not None and last.level == line.level and _goes_on(last, line):
             last.lines.append(line)
         else:
             groups.append(_Group([line], line.level))
-    return _headed(groups)
+    return groups
 
 
-def _headed(groups: list[_Group]) -> list[_Group]:
+def _headed(lines: list[StyledLine]) -> list[StyledLine]:
     """Headings right above what they head.
 
     At the foot of a column, above text of full width, engines read a heading before the next column.
     """
-    for group in [group for group in groups if group.level]:
-        at = groups.index(group)
-        foot = group.lines[-1].line
-        if at + 1 == len(groups) or groups[at + 1].lines[0].line.top > foot.top:
+    result = list(lines)
+    for at, foot in enumerate(lines):
+        after = lines[at + 1] if at + 1 < len(lines) else None
+        if not foot.level or after is None or after.level or after.line.top > foot.line.top:
             continue
-        size = group.lines[0].size
-        below = [
-            later
-            for later in groups[at + 1 :]
-            if 0 < later.lines[0].line.bottom - foot.bottom < 3 * size
-            and abs(later.lines[0].line.left - foot.left) < 3 * size
-        ]
-        if below:
-            groups.remove(group)
-            groups.insert(groups.index(below[0]), group)
-    return groups
+        below = next((later for later in lines[at + 2 :] if _is_right_below(later, foot)), None)
+        if below is None:
+            continue
+        first = at
+        while first and lines[first - 1].level == foot.level and _is_right_below(foot, lines[first - 1]):
+            first -= 1
+        heading_lines = lines[first : at + 1]
+        result = [line for line in result if line not in heading_lines]
+        place = result.index(below)
+        result[place:place] = heading_lines
+    return result
+
+
+def _is_right_below(line: StyledLine, above: StyledLine) -> bool:
+    drop = line.line.bottom - above.line.bottom
+    return 0 < drop < 3 * above.size and abs(line.line.left - above.line.left) < 3 * above.size
 
 
 def _goes_on(group: _Group, line: StyledLine) -> bool:

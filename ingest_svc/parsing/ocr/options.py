@@ -29,7 +29,7 @@ class OcrOptions:
     languages: tuple[str, ...] = ("rus", "eng")
     easyocr_model_dir: str = ""
     min_confidence: float = 0.6
-    page_timeout_seconds: float = 90.0
+    page_timeout_seconds: float = 180.0
     deepseek_url: str = ""
     deepseek_model: str = "deepseek-ai/DeepSeek-OCR"
     deepseek_below: float = 0.0

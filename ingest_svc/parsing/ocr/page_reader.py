@@ -16,6 +16,7 @@ from ingest_svc.parsing.ocr.model import OcrPage
 from ingest_svc.parsing.ocr.noise import without_noise
 from ingest_svc.parsing.ocr.pixels import grey
 from ingest_svc.parsing.ocr.reading import PageReading, read_page, unread_share
+from ingest_svc.parsing.ocr.units import unsure_units, with_units
 from radref.errors import DeadlineExceeded, Internal
 
 # Above it whole words of the page are missing; the reviewer must look.
@@ -72,16 +73,19 @@ class PageReader:
         except Internal:
             note = f"Page {page_number} was not read: the OCR engine failed on it."
             return OcrPage((), 0.0, 0, self.name, unsure=True, note=note, failure="PARSER_CRASHED")
-        lines = without_noise(reading.lines)
+        lines = with_units(without_noise(reading.lines))
         sure = confidence(reading.lines) if lines else 0.0
         unread = unread_share(reading) if lines else 0.0
         unsure = bool(lines) and (sure < self._min_confidence or unread > _MAX_UNREAD)
         words = sum(len(line.words) for line in lines)
         blocks = page_blocks(lines, reading.image, page_number)
-        note = (
-            f"Words on page {page_number} could not be read and are missing." if unread > _MAX_UNREAD else ""
-        )
-        page = OcrPage(blocks, sure, words, self.name, unsure=unsure, note=note)
+        notes: list[str] = []
+        if unread > _MAX_UNREAD:
+            notes.append(f"Words on page {page_number} could not be read and are missing.")
+        # Of an unsure page everything is to be compared.
+        if not unsure and unsure_units(lines):
+            notes.append(f"A unit of measure on page {page_number} is uncertain: compare with the original.")
+        page = OcrPage(blocks, sure, words, self.name, unsure=unsure, note=" ".join(notes))
         if self._second is not None and lines and sure < self._second_below:
             return _second_reading(self._second, page, reading, lines, page_number)
         return page

@@ -85,3 +85,11 @@ def ink(image: Image.Image) -> Ink:
         return np.zeros(values.shape, dtype=np.bool_)
     dark: Ink = values <= best
     return ~dark if dark.mean() > 0.5 else dark
+
+
+def contrast(image: Image.Image) -> float:
+    """Steps of grey, 0 to 255, between the medians of ink and ground; 0 for one shade."""
+    values, marks = np.asarray(image), ink(image)
+    if not marks.any() or marks.all():
+        return 0.0
+    return abs(float(np.median(values[marks])) - float(np.median(values[~marks])))

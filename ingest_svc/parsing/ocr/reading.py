@@ -9,14 +9,18 @@ import numpy as np
 from PIL import Image
 
 from ingest_svc.parsing.ocr.best_of_two import best_of_two
+from ingest_svc.parsing.ocr.cell_reading import cells_read_again
 from ingest_svc.parsing.ocr.deskew import deskewed
 from ingest_svc.parsing.ocr.engine import Line, OcrEngine, confidence
+from ingest_svc.parsing.ocr.frames import frames
 from ingest_svc.parsing.ocr.pixels import evened, ink
 from ingest_svc.parsing.ocr.sizes import body_size
 from radref.errors import DeadlineExceeded
 
 # Measured with tesseract 5.3: pages read the right way up lie at 0.85 and more, upside down at 0.3 to 0.5.
 _GOOD = 0.75
+# Share of a page's time for reading it as it came.
+_FIRST_TRY = 0.5
 _PASSABLE = 0.5
 # Tesseract reads capitals of 20 to 50 pixels best (its user manual: 300 dpi, x-height of 20 or more).
 _MIN_SIZE = 26.0
@@ -50,38 +54,57 @@ class PageReading:
 def read_page(engine: OcrEngine, image: Image.Image, timeout: float) -> PageReading:
     """Reads a grey image ("L").
 
-    The engine says how the page lies where it is sure. Where it is not, ways are tried until one reads well,
-    and the best is taken.
+    Pages mostly lie as they should, so they are read as they come first. Where that does not read well, the
+    engine says how the page lies; where it is not sure, ways are tried until one reads well, and the best is
+    taken.
 
     Raises:
-        DeadlineExceeded: PARSE_TIMEOUT, not even one try ended within `timeout` seconds.
+        DeadlineExceeded: PARSE_TIMEOUT, no try that reads passably ended within `timeout` seconds.
         Internal: PARSER_CRASHED, the engine failed.
     """
     deadline = time.monotonic() + timeout
     page = _bordered(evened(_bounded(image)))
     if min(image.size) < _MIN_SIDE or not ink(page).any():
         return PageReading(page, ())
-    found = engine.orientation(page, timeout)
-    guess = found.clockwise if found is not None else 0
-    turns = [guess, *(turn for turn in (0, 90, 270, 180) if turn != guess)]
-    best: PageReading | None = None
-    for turn in turns:
-        left = deadline - time.monotonic()
-        try:
-            tried = _read(engine, _turned(page, turn), left)
-        except DeadlineExceeded:
-            if best is None:
-                raise
-            return best
-        if best is None or tried.score > best.score:
-            best = tried
-        sure = confidence(tried.lines)
-        if _lies(tried.lines):
-            continue
-        if sure >= _GOOD or (sure >= _PASSABLE and found is not None and found.sure):
-            break
+    best: PageReading | None
+    try:
+        best = _read(engine, page, _FIRST_TRY * timeout)
+    except DeadlineExceeded:
+        # Engines take long over letters that lie on their side.
+        best = None
+    if best is None or not _reads(best, _GOOD):
+        best = _best_turn(engine, page, best, deadline)
+    return _with_cells(engine, _resized(engine, best, deadline), deadline)
+
+
+def _best_turn(
+    engine: OcrEngine, page: Image.Image, upright: PageReading | None, deadline: float
+) -> PageReading:
+    """The best reading of the page turned; `upright` is the one of the page as it came, None: not in time."""
+    best = upright
+    try:
+        found = engine.orientation(page, deadline - time.monotonic())
+        guess = found.clockwise if found is not None else 90
+        for turn in (guess, *(turn for turn in (90, 270, 180, 0) if turn != guess)):
+            if turn or upright is None:
+                tried = _read(engine, _turned(page, turn), deadline - time.monotonic())
+            else:
+                tried = upright
+            if best is None or tried.score > best.score:
+                best = tried
+            if _reads(tried, _PASSABLE if found is not None and found.sure and turn == guess else _GOOD):
+                break
+    except DeadlineExceeded:
+        # A page read the wrong way up is rubbish that looks like words.
+        if best is None or not _reads(best, _PASSABLE):
+            raise
     assert best is not None
-    return _resized(engine, best, deadline)
+    return best
+
+
+def _reads(reading: PageReading, least: float) -> bool:
+    """Its words stand upright and are read with a mean confidence of `least` or more."""
+    return not _lies(reading.lines) and confidence(reading.lines) >= least
 
 
 def _read(engine: OcrEngine, image: Image.Image, timeout: float) -> PageReading:
@@ -113,6 +136,21 @@ def _resized(engine: OcrEngine, reading: PageReading, deadline: float) -> PageRe
     if _worth(again) > _worth(reading):
         return PageReading(scaled, best_of_two(again.lines, reading.lines, factor))
     return PageReading(reading.image, best_of_two(reading.lines, again.lines, 1 / factor))
+
+
+def _with_cells(engine: OcrEngine, reading: PageReading, deadline: float) -> PageReading:
+    grids = frames(ink(reading.image)) if reading.lines else []
+    left = deadline - time.monotonic()
+    if not grids or left <= 0:
+        return reading
+    size = body_size(reading.lines)
+    try:
+        lines = cells_read_again(
+            reading.lines, reading.image, grids, lambda stack: engine.read_stack(stack, left), size
+        )
+    except DeadlineExceeded:
+        return reading
+    return PageReading(reading.image, lines)
 
 
 def _factor(reading: PageReading) -> float | None:

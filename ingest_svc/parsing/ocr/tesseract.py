@@ -72,6 +72,10 @@ class TesseractEngine:
 
         return second_look(lines, image, self.languages, read_stack)
 
+    def read_stack(self, image: Image, timeout: float) -> tuple[Line, ...]:
+        """As one block of text (psm 6)."""
+        return self._lines(image, self.languages, "6", timeout)
+
     def _lines(self, image: Image, languages: Sequence[str], mode: str, timeout: float) -> tuple[Line, ...]:
         options = ["-l", "+".join(languages), "--psm", mode, "--dpi", "300"]
         return lines_of_tsv(_run([self.program, "stdin", "stdout", *options, "tsv"], image, timeout))
@@ -81,7 +85,7 @@ def find_tesseract(languages: tuple[str, ...]) -> tuple[TesseractEngine | None, 
     """The engine, or None and a sentence that says what is missing."""
     program = shutil.which("tesseract")
     if program is None:
-        return None, "The program tesseract is not installed."
+        return None, f"The program tesseract is not installed (Debian: {_packages(languages)})."
     try:
         listed = subprocess.run(
             [program, "--list-langs"],
@@ -96,8 +100,15 @@ def find_tesseract(languages: tuple[str, ...]) -> tuple[TesseractEngine | None, 
     installed = {line.strip() for line in listed.stdout.decode("utf-8", "replace").splitlines()[1:]}
     missing = [language for language in languages if language not in installed]
     if missing:
-        return None, f"Tesseract lacks the language data {', '.join(missing)}."
+        packages = _packages(missing, program=False)
+        return None, f"Tesseract lacks the language data {', '.join(missing)} (Debian: {packages})."
     return TesseractEngine(program, languages), ""
+
+
+def _packages(languages: Sequence[str], *, program: bool = True) -> str:
+    """Debian's packages of the program and of language data."""
+    data = [f"tesseract-ocr-{language.replace('_', '-').lower()}" for language in languages]
+    return ", ".join(["tesseract-ocr", *data] if program else data)
 
 
 def lines_of_tsv(output: str) -> tuple[Line, ...]:

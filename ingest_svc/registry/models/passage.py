@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, ForeignKeyConstraint, Integer, String, Text, UniqueConstraint
+from sqlalchemy import JSON, ForeignKeyConstraint, Index, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ingest_svc.registry.models.base import Base
 
 
 class PassageRow(Base):
-    """A parent passage."""
+    """A parent passage.
+
+    A version that comes back after the rules of cutting changed has new passages beside the cited ones, so an
+    ordinal may occur twice.
+    """
 
     __tablename__ = "passages"
     __table_args__ = (
         ForeignKeyConstraint(["document_id", "version"], ["versions.document_id", "versions.version"]),
-        UniqueConstraint("document_id", "version", "ordinal"),
+        Index(None, "document_id", "version", "ordinal"),
     )
 
     citation_id: Mapped[str] = mapped_column(String(20), primary_key=True)

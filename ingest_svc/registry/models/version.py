@@ -5,7 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, ForeignKeyConstraint, Index, Integer, String, Text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ingest_svc.registry.models.base import Base, UtcDateTime
@@ -16,6 +26,10 @@ class VersionRow(Base):
 
     `held_sha256` equals `sha256` while the version is in progress or searched and is NULL otherwise: its
     unique index makes "same bytes = same document" hold for uploads that arrive at the same moment too.
+    `derived` names the metadata fields that were taken from the content.
+    `trusted`: goes live without review, or must not; NULL = as the site's setting says.
+    `minhash` is the signature of the cleaned text, `near_duplicates` what it resembled when it was parsed:
+    [{"document_id", "version", "similarity"}].
     """
 
     __tablename__ = "versions"
@@ -41,6 +55,12 @@ class VersionRow(Base):
     effective_from: Mapped[datetime | None] = mapped_column(UtcDateTime)
     effective_until: Mapped[datetime | None] = mapped_column(UtcDateTime)
     supersedes: Mapped[list[str]] = mapped_column(JSON)
+
+    submitted_by: Mapped[str] = mapped_column(String(200), default="local")
+    derived: Mapped[list[str]] = mapped_column(JSON, default=list)
+    trusted: Mapped[bool | None] = mapped_column(default=None)
+    minhash: Mapped[bytes | None] = mapped_column(LargeBinary)
+    near_duplicates: Mapped[list[Any]] = mapped_column(JSON, default=list)
 
     failure_reason: Mapped[str | None] = mapped_column(String(64))
     failure_message: Mapped[str | None] = mapped_column(Text)

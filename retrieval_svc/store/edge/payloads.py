@@ -69,6 +69,7 @@ def child_point(record: StageRecord, indexed: IndexedChild) -> edge.Point:
         "start": child.start,
         "end": child.end,
         "section_path": list(child.section_path),
+        "parent_text": child.parent_text,
         "language": language_range(record.metadata.language),
         "source_category": record.metadata.source_category,
         "year": record.metadata.year,
@@ -84,7 +85,7 @@ def payload_of(record: edge.Record) -> Payload:
 
 
 # What `child_from` reads; turning a payload into Python objects is the dearest part of a search.
-CHILD_KEYS = ("stage", "document_id", "citation_id", "ordinal", "start", "end", "section_path")
+CHILD_KEYS = ("stage", "document_id", "citation_id", "ordinal", "start", "end", "section_path", "parent_text")
 
 
 def child_from(payload: Payload) -> Child:
@@ -95,6 +96,8 @@ def child_from(payload: Payload) -> Child:
         start=payload["start"],
         end=payload["end"],
         section_path=tuple(payload["section_path"]),
+        # Points written before there were keys have none.
+        parent_text=payload.get("parent_text", ""),
     )
 
 

@@ -40,7 +40,7 @@ from retrieval_svc.store.edge.conditions import (
     PARENT_FIELDS,
     of_stages,
 )
-from retrieval_svc.store.edge.directory import DataDirectory
+from retrieval_svc.store.edge.directory import IndexFolder
 from retrieval_svc.store.edge.shard import (
     building_path,
     collection_config,
@@ -78,10 +78,10 @@ class _Shard:
 
 
 class EdgeStore:
-    """Implements `VectorStore` on a data directory. Made by `open_edge_store`."""
+    """Implements `VectorStore` on a generation's folder. Opened by `EdgeGenerations`."""
 
-    def __init__(self, directory: DataDirectory, topics: Sequence[str], compact_after_changes: int) -> None:
-        self._directory = directory
+    def __init__(self, folder: IndexFolder, topics: Sequence[str], compact_after_changes: int) -> None:
+        self._folder = folder
         self._topics = tuple(topics)
         self._compact_after = compact_after_changes
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="edge")
@@ -112,10 +112,10 @@ class EdgeStore:
     async def open_shards(self, identity: IndexIdentity) -> None:
         """Opens the shards of an index with this identity, creating those without vectors where missing."""
         self._plain = {
-            "catalogue": await self._open(self._directory.catalogue, plain_config, CATALOGUE_FIELDS),
-            "parents": await self._open(self._directory.parents, plain_config, PARENT_FIELDS),
+            "catalogue": await self._open(self._folder.catalogue, plain_config, CATALOGUE_FIELDS),
+            "parents": await self._open(self._folder.parents, plain_config, PARENT_FIELDS),
         }
-        for topic in self._directory.collections():
+        for topic in self._folder.collections():
             self._collections[topic] = await self._open_collection(topic, identity)
         self._identity = identity
 
@@ -152,7 +152,10 @@ class EdgeStore:
         await self._sync(shard)
 
     async def put_document(self, record: DocumentRecord) -> None:
-        await self._upsert(self._plain["catalogue"], [record], payloads.document_point)
+        await self.put_documents([record])
+
+    async def put_documents(self, records: Sequence[DocumentRecord]) -> None:
+        await self._upsert(self._plain["catalogue"], records, payloads.document_point)
         await self._sync(self._plain["catalogue"])
 
     async def catalogue(self) -> tuple[list[StageRecord], list[DocumentRecord]]:
@@ -256,13 +259,12 @@ class EdgeStore:
                     await self._run(shard.engine.close)
         finally:
             self._thread.shutdown()
-            self._directory.release()
 
     async def _initialise_once(self, identity: IndexIdentity) -> None:
         async with self._initialising:
             if self._identity is None:
                 # Described before it is created: what a crash leaves out is created at the next start.
-                await asyncio.to_thread(self._directory.write, identity)
+                await asyncio.to_thread(self._folder.write, identity)
                 await self.open_shards(identity)
 
     async def _ensure_collection(self, topic: str, identity: IndexIdentity) -> None:
@@ -272,7 +274,7 @@ class EdgeStore:
 
     async def _open_collection(self, topic: str, identity: IndexIdentity) -> _Shard:
         return await self._open(
-            self._directory.collection(topic), lambda: collection_config(identity.dimension), CHILD_FIELDS
+            self._folder.collection(topic), lambda: collection_config(identity.dimension), CHILD_FIELDS
         )
 
     async def _open(
@@ -337,38 +339,6 @@ class EdgeStore:
             raise
         except Exception as exc:
             raise _failed(exc, _describe(exc)) from exc
-
-
-async def open_edge_store(root: Path, *, topics: Sequence[str], compact_after_changes: int) -> EdgeStore:
-    """Opens a data directory, or takes an empty one.
-
-    Args:
-        root: made where it does not exist.
-        topics: the site's topics; a collection is made when its first document is staged.
-        compact_after_changes: points written or deleted in a shard before `compact` touches it, >= 1.
-
-    Raises:
-        PreconditionFailed: held by another process, of another format, or with a collection that `topics`
-            does not name (INVALID_STATE).
-        Unavailable: the files cannot be loaded.
-    """
-    directory = DataDirectory(root)
-    store = EdgeStore(directory, topics, compact_after_changes)
-    try:
-        identity = directory.read()
-        if identity is None:
-            return store
-        dropped = sorted(directory.collections() - set(topics))
-        if dropped:
-            raise PreconditionFailed(
-                f"the index has collections that the settings no longer name: {', '.join(dropped)}; "
-                "name them again, or start with an empty data directory"
-            )
-        await store.open_shards(identity)
-    except BaseException:
-        directory.release()
-        raise
-    return store
 
 
 def _exchange(shard: _Shard, building: Path) -> None:

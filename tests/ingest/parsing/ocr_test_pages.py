@@ -67,6 +67,7 @@ def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
 
 
 def reader(options: OcrOptions | None = None) -> PageReader:
-    chosen = choose_reader(options or OcrOptions())
+    # Machines that run tests may be busy; limits of time have tests of their own.
+    chosen = choose_reader(options or OcrOptions(page_timeout_seconds=1800))
     assert chosen.reader is not None, chosen.reason
     return chosen.reader

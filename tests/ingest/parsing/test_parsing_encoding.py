@@ -34,6 +34,65 @@ def test_cyrillic_code_pages(encoding: str, text: str) -> None:
     assert decode(data).text == expected
 
 
+SHORT = [
+    "organ;мЗв\nlung;2,5\n",
+    "Орган;Доза, мЗв\nЛёгкие;2,5\n",
+    "Доза 5 мЗв",
+    "КТ;мГр·см\nгрудь;420\n",
+    "study,dose (мЗв)\nchest,0.1\n",
+    "kV;мАс\n120;200\n",
+    "ФИО;Год\nX;2020\n",
+]
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "cp866"])
+@pytest.mark.parametrize("text", SHORT)
+def test_a_few_cyrillic_words_are_enough(encoding: str, text: str) -> None:
+    decoded = decode(text.encode(encoding))
+    assert (decoded.text, decoded.encoding) == (text, encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        # One word may be Russian by chance in a code page that it is not written in.
+        ("дозы", "cp866"),
+        ("מינון", "cp1255"),
+        ("το όριο", "cp1253"),
+        ("δόση;mSv\n", "cp1253"),
+        ("جرعة", "cp1256"),
+        ("ÄÖÜ", "cp1252"),
+        ("线量和有效剂量", "gbk"),
+        ("被ばく線量", "euc-jp"),
+        ("Доза облучения", "iso8859-5"),
+        ("Zażółć", "cp1250"),
+    ],
+)
+def test_too_few_letters_or_another_code_page_are_refused(text: str, encoding: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        decode(text.encode(encoding))
+    assert caught.value.reason == "UNDECODABLE_TEXT"
+
+
+HEADERS = st.sampled_from(
+    "Орган Доза дозы мЗв мГр·см лёгкие КТ МРТ УЗИ мА "
+    "исследование грудь голова возраст лет кВ мАс чёткость".split()
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(HEADERS, min_size=1, max_size=6).map(";".join), st.sampled_from(["cp1251", "koi8-r", "cp866"])
+)
+def test_short_tables_are_decoded_right_or_refused(line: str, encoding: str) -> None:
+    text = f"{line}\n1;2,5\n"
+    try:
+        decoded = decode(text.encode(encoding)).text
+    except InvalidInput:
+        return
+    assert decoded == text
+
+
 @pytest.mark.parametrize("text", [GERMAN, ENGLISH, "Élève à l’hôpital, où ça fonctionne déjà"])
 def test_western_code_page(text: str) -> None:
     decoded = decode(text.encode("cp1252"))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ingest_svc.document import render
 from ingest_svc.parsing.file_format import FileFormat
+from ingest_svc.parsing.formats import detect_binary
 from ingest_svc.parsing.limits import ParseLimits
 from ingest_svc.parsing.parse import parse_file
 from ingest_svc.parsing.refusals import refuse
@@ -134,8 +135,42 @@ def test_mismatch_names_both_formats() -> None:
 def test_refusal_names_format_and_way_out() -> None:
     with pytest.raises(InvalidInput, match=r"RTF.*docx"):
         raise refuse(FileFormat.RTF)
-    with pytest.raises(InvalidInput, match=r"scan.*OCR"):
-        parse_file(b"\x89PNG\r\n\x1a\n", "a.png", ParseLimits())
+    with pytest.raises(InvalidInput, match=r"HEIC.*JPEG"):
+        parse_file(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a.heic", ParseLimits())
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.pdf"])
+def test_scans_are_refused_with_what_to_install(make_pdf: Callable[..., bytes], name: str) -> None:
+    """An image, and a PDF with something drawn on it but no text."""
+    drawn = make_pdf([[]], [[(100, 100, 500, 600)]])
+    data = b"\x89PNG\r\n\x1a\n" if name == "a.png" else drawn
+    with pytest.raises(InvalidInput, match=r"scan.*OCR.*text\. Install tesseract\.$") as caught:
+        parse_file(data, name, ParseLimits(), no_ocr="Install tesseract.")
+    assert (caught.value.reason, caught.value.metadata) == ("NO_TEXT", {"missing": "ocr_engine"})
+
+
+def test_blank_pages_need_no_engine(make_pdf: Callable[..., bytes]) -> None:
+    with pytest.raises(InvalidInput, match="blank") as caught:
+        parse_file(make_pdf([[]]), "a.pdf", ParseLimits(), no_ocr="Install tesseract.")
+    assert "Install" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"II+\0\x08\0\0\0" + bytes(30), FileFormat.IMAGE),
+        (b"MM\0+\0\x08\0\0" + bytes(30), FileFormat.IMAGE),
+        (b"\0\0\0\x0cjP  \r\n\x87\n", FileFormat.IMAGE),
+        (b"\xff\x4f\xff\x51\0\x29", FileFormat.IMAGE),
+        (b"\0\0\0\x1cftypmif1\0\0\0\0mif1avifmiaf", FileFormat.IMAGE),
+        (b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic", FileFormat.HEIC),
+        # A video, and a box that claims four gigabytes.
+        (b"\0\0\0\x18ftypisom\0\0\0\0isommp42", None),
+        (b"\xff\xff\xff\xffftypisom" + b"\0" * 5000, None),
+    ],
+)
+def test_pictures_of_newer_kinds(data: bytes, expected: FileFormat | None) -> None:
+    assert detect_binary(data) is expected
 
 
 def test_size_limits() -> None:

@@ -12,6 +12,8 @@ from benchmarks.parsing_quality.markdown_text import read_markdown
 from benchmarks.parsing_quality.words import words
 from ingest_svc.document import BlockKind, render
 from ingest_svc.parsing.html import parse_html
+from ingest_svc.parsing.limits import ParseLimits
+from ingest_svc.parsing.parse import parse_file
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
@@ -103,6 +105,89 @@ def test_header_rows() -> None:
         markdown(corner) == "|  | 2020 / n | 2021 / n | 2021 / % |\n| --- | --- | --- | --- |\n"
         "| CT | 1 | 2 | 3 |"
     )
+
+
+def test_a_header_cell_over_the_whole_table_names_rows_and_no_column() -> None:
+    body = (
+        "<table><tr><th>Exam</th><th>mSv</th></tr><tr><th colspan=2>Head</th></tr><tr><td>CT</td>"
+        "<td>2</td></tr><tr><th colspan=2>Chest</th></tr><tr><td>CT</td><td>5</td></tr></table>"
+    )
+    assert markdown(body) == (
+        "| Exam | mSv |\n| --- | --- |\n| Head | Head |\n| CT | 2 |\n| Chest | Chest |\n| CT | 5 |"
+    )
+
+
+def test_header_rows_without_header_cells() -> None:
+    body = (
+        "<table><tr><td colspan=3><b>Table 2. Limits</b></td></tr><tr><td rowspan=2><b>Organ</b></td>"
+        "<td colspan=2>Limit</td></tr><tr><td>staff</td><td>public</td></tr><tr><td>Lens</td><td>20</td>"
+        "<td>15</td></tr></table>"
+    )
+    assert markdown(body) == (
+        "Table 2. Limits\n\n| Organ | Limit / staff | Limit / public |\n| --- | --- | --- |\n"
+        "| Lens | 20 | 15 |"
+    )
+    # The same shape with numbers is data.
+    data = (
+        "<table><tr><td rowspan=2>Lens</td><td colspan=2>20</td></tr><tr><td>15</td><td>10</td></tr>"
+        "<tr><td>Skin</td><td>500</td><td>50</td></tr></table>"
+    )
+    assert markdown(data).startswith("| Lens | 20 | 20 |\n| --- | --- | --- |\n| Lens | 15 | 10 |")
+
+
+def test_chains_of_spans() -> None:
+    body = (
+        "<table><tr><th>Organ</th><th>Dose</th><th>Unit</th></tr><tr><td rowspan=3>Lung</td>"
+        "<td rowspan=2>1</td><td>mSv</td></tr><tr><td>mGy</td></tr><tr><td>2</td><td rowspan=2>Gy</td></tr>"
+        "<tr><td>Hip</td><td>3</td></tr></table>"
+    )
+    assert markdown(body).split("\n")[2:] == [
+        "| Lung | 1 | mSv |",
+        "| Lung | 1 | mGy |",
+        "| Lung | 2 | Gy |",
+        "| Hip | 3 | Gy |",
+    ]
+
+
+def test_definition_lists_in_cells() -> None:
+    body = (
+        "<table><tr><th>Mode</th><th>Set</th></tr><tr><td>CT</td><td>use <dl><dt>kV</dt><dd>120</dd><dt>mAs"
+        "<dd>200<dt>alone</dl></td></tr></table>"
+    )
+    assert markdown(body).split("\n")[2] == "| CT | use kV: 120; mAs: 200; alone |"
+
+
+def test_headings_without_their_end_tags() -> None:
+    body = "<h1>Limits<h2>Staff</h1><p>20 mSv <p>a year<h2>Public<p>1 mSv &micro; &#8804; &no; 5 < 6"
+    assert markdown(body) == "# Limits\n\n## Staff\n\n20 mSv\n\na year\n\n## Public\n\n1 mSv µ ≤ &no; 5 < 6"
+
+
+def test_xhtml_with_empty_elements() -> None:
+    page = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<html xmlns="http://www.w3.org/1999/xhtml"><head><title/>'
+        '<script src="a.js"/></head><body><h1>Доза</h1><a id="x"/><div/><p>5&#160;мЗв<br/>в год</p>'
+        "<textarea/><p>end</p></body></html>"
+    )
+    blocks = parse_file(page.encode(), "page.xhtml", ParseLimits()).blocks
+    assert render(blocks)[0] == "# Доза\n\n5 мЗв в год\n\nend"
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding", "text"),
+    [
+        ("windows-1251", "cp1251", "Доза 5 мЗв"),
+        ("koi8-r", "koi8-r", "Доза"),
+        ("ibm866", "cp866", "Предел дозы"),
+        ("iso-8859-5", "iso8859-5", "Предел дозы для персонала"),
+        ("windows-1250", "cp1250", "Dawka promieniowania, ciąża, źródło"),
+        ("gbk", "gbk", "吸收剂量"),
+        # Says utf-8 and is not.
+        ("utf-8", "cp1252", "Größe der Dosis für Ärzte"),
+    ],
+)
+def test_encodings_by_meta_tag(declared: str, encoding: str, text: str) -> None:
+    page = f"<html><head><meta charset={declared}></head><body><p>{text}</p></body></html>"
+    assert render(parse_file(page.encode(encoding), "page.html", ParseLimits()).blocks)[0] == text
 
 
 def test_sections_of_a_table_are_in_the_order_they_are_shown_in() -> None:

@@ -12,7 +12,9 @@ import pytest
 from PIL import Image
 
 from ingest_svc.document import BlockKind, render
+from ingest_svc.parsing.ocr.deskew import skew
 from ingest_svc.parsing.ocr.model import OcrPage
+from ingest_svc.parsing.ocr.pixels import grey
 from tests.ingest.parsing.ocr_test_pages import needs_tesseract, reader
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "parsers"
@@ -43,13 +45,31 @@ def words(text: str) -> Counter[str]:
     return Counter(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).lower()))
 
 
-@pytest.mark.parametrize("name", ["linn.png", "skew.pdf"])
-def test_linn(name: str) -> None:
+def linn_words() -> Counter[str]:
     # The expected text is OCR output itself and has every bullet as a lone "0" at the start of its line.
-    expected = words(re.sub(r"(?m)^0 ", "", (DATA / "ocrmypdf/linn.txt").read_text("utf-8")))
-    found = words(text_of(read(f"ocrmypdf/{name}")))
+    return words(re.sub(r"(?m)^0 ", "", (DATA / "ocrmypdf/linn.txt").read_text("utf-8")))
+
+
+def test_linn() -> None:
+    page = read("ocrmypdf/linn.png")
+    expected, found = linn_words(), words(text_of(page))
     assert sum((expected & found).values()) >= 0.97 * sum(expected.values())
     assert sum((expected & found).values()) >= 0.97 * sum(found.values())
+    blocks = [block.text for block in page.blocks]
+    # At the foot of the left column, it heads what stands below both.
+    head = blocks.index("### Additional Features")
+    assert blocks[head + 1].startswith("- Simple, easy to learn operation")
+    assert any("within a sequence, simply use LOCATE" in text for text in blocks)
+
+
+def test_skewed_scan() -> None:
+    document = pypdfium2.PdfDocument(DATA / "ocrmypdf/skew.pdf")
+    image = document[0].render(scale=300 / 72).to_pil()
+    document.close()
+    assert abs(skew(grey(image))) > 1
+    found = words(text_of(reader().read(image.crop((0, 0, image.width, image.height // 3)), 1)))
+    assert sum(found.values()) > 80
+    assert sum((linn_words() & found).values()) >= 0.97 * sum(found.values())
 
 
 @pytest.mark.parametrize("name", ["ocr_test.pdf", "ocr_test_rotated_90.pdf"])
@@ -70,7 +90,10 @@ def test_glyphs_without_mapping() -> None:
 
 def test_medical_report() -> None:
     """No word may be passed over, and the laboratory table keeps its cells."""
-    plan = text_of(read("markitdown/MEDRPT-2024-PAT-3847_medical_report_scan.pdf", 2))
+    document = pypdfium2.PdfDocument(DATA / "markitdown/MEDRPT-2024-PAT-3847_medical_report_scan.pdf")
+    image = document[2].render(scale=300 / 72).to_pil()
+    document.close()
+    plan = text_of(reader().read(image.crop((0, 0, image.width, image.height // 3)), 3))
     assert "- Refer to Neurology for headache evaluation if symptoms persist" in plan
     assert "- Increase Lisinopril from 10mg to 20mg once daily" in plan
     findings = read("markitdown/MEDRPT-2024-PAT-3847_medical_report_scan.pdf", 1)
@@ -83,7 +106,10 @@ def test_medical_report() -> None:
 def test_table_of_a_scan() -> None:
     page = read("unstructured/table-multi-row-column-cells.pdf")
     assert [block.kind for block in page.blocks] == [BlockKind.TABLE]
+    # Cells of the header stand at different heights on a coloured ground.
     for row in (
+        "| Disability Category | Participants | Ballots Completed | Ballots Incomplete/Terminated |",
+        "| Accuracy | Time to complete |",
         "| Blind | 5 | 1 | 4 | 34.5%, n=1 | 1199 sec, n=1 |",
         "| Dexterity | 5 | 4 | 1 | 98.3%, n=4 | 1672.1 sec, n=4 |",
         "| Mobility | 3 | 3 | 0 | 95.4%, n=3 | 1416 sec, n=3 |",

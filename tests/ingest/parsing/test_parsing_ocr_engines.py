@@ -37,14 +37,17 @@ def test_tesseract_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setenv("PATH", str(tmp_path))
     choice = choose_reader(OcrOptions(engine="tesseract"))
     assert choice.reader is None
-    assert choice.reason == "The program tesseract is not installed."
+    assert choice.reason == (
+        "The program tesseract is not installed "
+        "(Debian: tesseract-ocr, tesseract-ocr-rus, tesseract-ocr-eng)."
+    )
 
 
 @needs_tesseract
 def test_language_is_missing() -> None:
     engine, reason = find_tesseract(("eng", "tlh"))
     assert engine is None
-    assert reason == "Tesseract lacks the language data tlh."
+    assert reason == "Tesseract lacks the language data tlh (Debian: tesseract-ocr-tlh)."
 
 
 @needs_tesseract

@@ -74,6 +74,28 @@ def test_second_header_row_is_joined() -> None:
     assert "| a | b | c |" in markdown("a,b,c\n,x,y\nd,e,f\n")
 
 
+def test_tables_under_each_other_keep_their_own_headers() -> None:
+    text = "Table 1\norgan,mSv\nlung,2\n\nTable 2\nage,dose,unit\n3,4,mGy\n"
+    assert markdown(text) == (
+        "Table 1\n\n| organ | mSv |\n| --- | --- |\n| lung | 2 |\n\n"
+        "Table 2\n\n| age | dose | unit |\n| --- | --- | --- |\n| 3 | 4 | mGy |"
+    )
+    # A blank row inside a table parts nothing.
+    assert markdown("organ;mSv\nlung;2\n;\nhip;3\n").count("---") == 2
+
+
+def test_quotes_escaped_by_backslashes() -> None:
+    assert '| a"b | 2 |' in markdown('x,y\n"a\\"b",2\n"c",3\n')
+    # A path that ends in a backslash escapes nothing.
+    assert "| C:\\dir\\ | 2 |" in markdown('x,y\n"C:\\dir\\",2\n"c",3\n')
+
+
+def test_byte_order_mark_tabs_and_old_line_ends() -> None:
+    for data in ("\ufefforgan\tmSv\nlung\t2,5\n".encode(), "organ\tmSv\rlung\t2,5\r".encode("utf-16")):
+        text, _ = render(parse_file(data, "doses.tsv", ParseLimits()).blocks)
+        assert text == "| organ | mSv |\n| --- | --- |\n| lung | 2,5 |"
+
+
 def test_declared_separator_and_single_column() -> None:
     assert markdown("sep=|\r\na|b\r\n1|2\r\n") == "| a | b |\n| --- | --- |\n| 1 | 2 |"
     assert markdown("drug\naspirin\nibuprofen\n") == "| drug |\n| --- |\n| aspirin |\n| ibuprofen |"
@@ -94,6 +116,8 @@ def test_delimited_text_without_a_name_is_a_table_and_prose_is_not() -> None:
     assert parse_file(table, "table.txt", ParseLimits()).report.format == "csv"
     prose = b"First, second, and third.\nOne line without any.\nAnother, with one.\nAnd a last, short, one.\n"
     assert parse_file(prose, "prose.txt", ParseLimits()).report.format == "text"
+    steady = b"Dose, limit, organ.\nLung, hip, head.\nOne, two, three.\nFour, five, six.\n"
+    assert parse_file(steady, "prose.txt", ParseLimits()).report.format == "text"
 
 
 CELL = st.text(st.sampled_from('ab1 ,;"ё.'), min_size=1, max_size=8).map(str.strip).filter(bool)

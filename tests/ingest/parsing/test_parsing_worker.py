@@ -1,48 +1,84 @@
 import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ingest_svc.document import render
 from ingest_svc.parsing import worker
 from ingest_svc.parsing.limits import ParseLimits
 from ingest_svc.parsing.ocr.options import OcrOptions
 from ingest_svc.parsing.worker import ParserPool
 from radref.errors import DeadlineExceeded, Internal, InvalidInput
+from tests.ingest.parsing.ocr_test_pages import needs_tesseract, png, prose
 
 # Importing the parsers in a fresh process takes about a second; the limit starts when the task does.
-LIMITS = ParseLimits(timeout_seconds=60)
+LIMITS = ParseLimits(timeout_seconds=300)
 
 
-async def test_parses_in_another_process_and_passes_errors_on(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def shared() -> Iterator[ParserPool]:
+    """A pool whose workers may die; it reads no images."""
+    pool = ParserPool(LIMITS, ocr=OcrOptions(engine="none"))
+    yield pool
+    asyncio.run(pool.close())
+
+
+async def test_parses_in_another_process_and_passes_errors_on(shared: ParserPool, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("# Доза\n\nТекст.", encoding="utf-8")
-    pool = ParserPool(LIMITS)
+    document, refused = await asyncio.gather(
+        shared.parse(path, "a.md"), shared.parse(b'{"a": 1}', "a.json"), return_exceptions=True
+    )
+    assert not isinstance(document, BaseException)
+    assert document.title == "Доза"
+    assert isinstance(refused, InvalidInput)
+    assert refused.reason == "UNSUPPORTED_FORMAT"
+    with pytest.raises(InvalidInput) as caught:
+        await shared.parse(path, "a.pdf")
+    assert caught.value.reason == "FORMAT_MISMATCH"
+
+
+async def test_refused_image_says_why_it_is_not_read(shared: ParserPool) -> None:
+    with pytest.raises(InvalidInput, match=r"image.*OCR is switched off in the settings\.$") as caught:
+        await shared.parse(b"\x89PNG\r\n\x1a\n", "a.png")
+    assert caught.value.reason == "NO_TEXT"
+
+
+@needs_tesseract
+async def test_reads_a_scan() -> None:
+    pool = ParserPool(LIMITS, ocr=OcrOptions(page_timeout_seconds=1800))
     try:
-        document, refused = await asyncio.gather(
-            pool.parse(path, "a.md"), pool.parse(b'{"a": 1}', "a.json"), return_exceptions=True
-        )
-        assert not isinstance(document, BaseException)
-        assert document.title == "Доза"
-        assert isinstance(refused, InvalidInput)
-        assert refused.reason == "UNSUPPORTED_FORMAT"
-        with pytest.raises(InvalidInput) as caught:
-            await ParserPool.parse(pool, path, "a.pdf")
-        assert caught.value.reason == "FORMAT_MISMATCH"
+        document = await pool.parse(png(prose(["Lead aprons"]).crop((0, 0, 600, 300))), "scan.png")
     finally:
         await pool.close()
+    assert render(document.blocks)[0].endswith("Lead aprons")
 
 
-async def test_timeout_kills_only_the_slow_parse() -> None:
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (ParseLimits(timeout_seconds=3, max_bytes=10), "without reading scanned pages"),
+        (ParseLimits(timeout_seconds=600, max_timeout_seconds=3, max_bytes=10), "3 s in all"),
+    ],
+    ids=["own-clock", "clock-of-the-pool"],
+)
+async def test_timeout_kills_only_the_slow_parse(tmp_path: Path, limits: ParseLimits, told: str) -> None:
+    large = tmp_path / "b.md"
+    large.write_bytes(b"x" * 11)
     # A pipe nobody writes to blocks the worker for ever.
     read_end, write_end = os.pipe()
-    pool = ParserPool(ParseLimits(timeout_seconds=3))
+    pool = ParserPool(limits)
     try:
-        with pytest.raises(DeadlineExceeded) as caught:
+        with pytest.raises(DeadlineExceeded, match=told) as caught:
             await pool.parse(Path(f"/proc/{os.getpid()}/fd/{read_end}"), "a.md")
         assert caught.value.reason == "PARSE_TIMEOUT"
-        assert (await pool.parse(b"# Next\n\nText.", "b.md")).title == "Next"
+        # Answered before the parsers are loaded: on a busy machine that alone may take three seconds.
+        with pytest.raises(InvalidInput) as refused:
+            await pool.parse(large, "b.md")
+        assert refused.value.reason == "FILE_TOO_LARGE"
     finally:
         await pool.close()
         os.close(read_end)
@@ -64,15 +100,11 @@ class DiesOnArrival:
 
 
 @pytest.mark.parametrize("killer", [DiesInTheParser(), DiesOnArrival()])
-async def test_dead_worker_is_reported_and_replaced(killer: Any) -> None:
-    pool = ParserPool(LIMITS)
-    try:
-        with pytest.raises(Internal) as caught:
-            await pool.parse(killer, "a.md")
-        assert caught.value.reason == "PARSER_CRASHED"
-        assert (await pool.parse(b"# Next\n\nText.", "b.md")).title == "Next"
-    finally:
-        await pool.close()
+async def test_dead_worker_is_reported_and_replaced(shared: ParserPool, killer: Any) -> None:
+    with pytest.raises(Internal) as caught:
+        await shared.parse(killer, "a.md")
+    assert caught.value.reason == "PARSER_CRASHED"
+    assert (await shared.parse(b"# Next\n\nText.", "b.md")).title == "Next"
 
 
 class NeedsMemory:

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import make_url
 
+from ingest_svc.jobs.durable.workflows import make_tables
 from ingest_svc.registry.database import Database
 from ingest_svc.registry.migrate import upgrade
 from tests.ingest.service.ingest_stack import Stack, running_stack
@@ -23,9 +25,17 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def with_queue(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Path:
+    """An empty registry that has been worked on: the tables of the job queue are there, too."""
+    path = shutil.copy(migrated, tmp_path_factory.mktemp("queue") / "registry.sqlite3")
+    make_tables(make_url(f"sqlite:///{path}"))
+    return Path(path)
+
+
 @pytest.fixture
-def database(tmp_path: Path, migrated: Path) -> Iterator[Database]:
-    path = shutil.copy(migrated, tmp_path / "registry.sqlite3")
+def database(tmp_path: Path, with_queue: Path) -> Iterator[Database]:
+    path = shutil.copy(with_queue, tmp_path / "registry.sqlite3")
     database = Database(f"sqlite:///{path}")
     yield database
     database.close()

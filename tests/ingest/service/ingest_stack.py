@@ -8,15 +8,16 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ingest_svc.blobs import BlobStore
+from ingest_svc.blobs.files import FileBlobs
 from ingest_svc.chunking.model import ChunkLimits
 from ingest_svc.clients import IndexClient, InferenceClient, Timeouts
+from ingest_svc.index_agreement import IndexAgreement
 from ingest_svc.jobs.backoff import Backoff
 from ingest_svc.jobs.document_locks import DocumentLocks
 from ingest_svc.jobs.engine import JobEngine
 from ingest_svc.jobs.events import JobEvents
 from ingest_svc.jobs.pipeline import Pipeline, PipelineOptions
-from ingest_svc.jobs.ports import Parser
+from ingest_svc.jobs.ports import FunctionalCheck, Parser, Reembedding
 from ingest_svc.jobs.watch import watch_job
 from ingest_svc.metadata import DocumentMetadata
 from ingest_svc.registry.database import Database
@@ -39,11 +40,12 @@ class Stack:
     """The parts of a running service."""
 
     database: Database
-    blobs: BlobStore
+    blobs: FileBlobs
     events: JobEvents
     engine: JobEngine
     submission: Submission
     withdrawal: Withdrawal
+    agreement: IndexAgreement
     limits: UploadLimits
     parser: Parser
     inference: FakeInference
@@ -88,11 +90,14 @@ async def running_stack(
     embed_timeout: float = 5.0,
     workers: int = 2,
     late_chunking: bool = False,
+    check: FunctionalCheck | None = None,
+    reembedding: Reembedding | None = None,
+    dead_after_seconds: float = 30.0,
 ) -> AsyncIterator[Stack]:
     inference, index, parser = inference or FakeInference(), index or FakeIndex(), parser or PlainParser()
     async with serving(inference, index) as target, open_channel(target) as channel:
         timeouts = Timeouts(short=5.0, embed=embed_timeout, stage=5.0)
-        blobs, events, locks = BlobStore(root / "blobs"), JobEvents(), DocumentLocks()
+        blobs, events, locks = FileBlobs(root / "blobs"), JobEvents(), DocumentLocks()
         index_client = IndexClient(channel, timeouts)
         pipeline = Pipeline(
             blobs=blobs,
@@ -108,13 +113,16 @@ async def running_stack(
                 late_chunking=late_chunking,
             ),
             embedding_places=1,
+            check=check,
         )
         engine = JobEngine(
             database=database,
             events=events,
-            attempt=pipeline.run,
+            pipeline=pipeline,
             workers=workers,
             backoff=Backoff(base_seconds=0.01, cap_seconds=0.05, max_attempts=max_attempts),
+            dead_after_seconds=dead_after_seconds,
+            reembedding=reembedding,
         )
         limits = UploadLimits(max_bytes=1_000_000, topics=TOPICS)
         stack = Stack(
@@ -124,6 +132,7 @@ async def running_stack(
             engine=engine,
             submission=Submission(database=database, blobs=blobs, limits=limits, wake=engine.wake),
             withdrawal=Withdrawal(database=database, index=index_client, locks=locks, events=events),
+            agreement=IndexAgreement(database=database, index=index_client, locks=locks),
             limits=limits,
             parser=parser,
             inference=inference,

@@ -12,10 +12,8 @@ from sqlalchemy.orm import Session
 
 from ingest_svc.data_dir import DataDir
 from ingest_svc.jobs.gauges import refresh_gauges
-from ingest_svc.jobs.journal import utc_now
 from ingest_svc.lifecycle import DocumentState, JobStage
 from ingest_svc.queries import list_audit_events, list_documents
-from ingest_svc.registry import jobs
 from ingest_svc.registry.database import Database
 from ingest_svc.registry.models import JobRow
 from radref.errors import PreconditionFailed
@@ -61,8 +59,7 @@ async def crash(root: Path, document: Path, point: str, inference: FakeInference
             "tests.ingest.service.crash_worker",
             str(root),
             target,
-            str(document),
-            point,
+            *("--document", str(document), "--die-at", point),
             cwd=ROOT,
         )
         try:
@@ -148,17 +145,3 @@ def test_one_process_owns_the_data_folder(tmp_path: Path):
     with DataDir(tmp_path), pytest.raises(PreconditionFailed, match="Another ingest service"):
         DataDir(tmp_path)
     DataDir(tmp_path).release()
-
-
-async def test_an_interrupted_job_is_queued_at_start(tmp_path: Path, document: Path):
-    root = tmp_path / "data"
-    await crash(root, document, "clean", FakeInference(), FakeIndex())
-    database = _database(root)
-
-    def requeue(session: Session) -> int:
-        return jobs.requeue_interrupted(session, utc_now())
-
-    assert await database.write(requeue) == 1
-    assert await database.write(requeue) == 0
-    assert (await database.read(jobs.queue_figures))[0] == 1
-    database.close()

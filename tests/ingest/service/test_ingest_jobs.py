@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from ingest_svc.document import ParsedDocument
 from ingest_svc.jobs.watch import watch_job
@@ -14,7 +15,9 @@ from ingest_svc.lifecycle import DocumentState, JobStage
 from ingest_svc.metadata import DocumentMetadata
 from ingest_svc.queries import get_document, get_passage, list_audit_events
 from ingest_svc.registry.database import Database
-from ingest_svc.registry.models import JobVectorRow
+from ingest_svc.registry.models import ChildVectorRow
+from ingest_svc.registry.records import Job
+from ingest_svc.replacing import Replacing
 from ingest_svc.retry import retry_job
 from radref.errors import InvalidInput, NotFound, PreconditionFailed
 from tests.ingest.service.ingest_fakes import (
@@ -25,7 +28,7 @@ from tests.ingest.service.ingest_fakes import (
     long_document,
     vector_of,
 )
-from tests.ingest.service.ingest_stack import running_stack
+from tests.ingest.service.ingest_stack import running_stack, upload
 
 NOTE = b"# Lead aprons\n\nLead aprons are checked for cracks.\n\n## Storage\n\nThey hang, never folded."
 
@@ -270,9 +273,46 @@ async def test_a_file_without_text_is_refused(stack):
     assert job.failure.reason == "NO_TEXT"
 
 
-async def test_finished_jobs_leave_no_vectors(stack):
-    await stack.index_document(NOTE)
-    assert await stack.database.read(lambda session: session.query(JobVectorRow).count()) == 0
+def sections(*words: str) -> bytes:
+    """A document with a section a word, each a parent of its own."""
+    return "\n\n".join(f"# {word}\n\n" + " ".join([word] * 350) + "." for word in words).encode()
+
+
+async def test_only_what_changed_is_embedded_and_two_versions_of_vectors_are_kept(stack):
+    replacing = Replacing(
+        database=stack.database, blobs=stack.blobs, limits=stack.limits, wake=stack.engine.wake
+    )
+    submitted = await stack.index_document(sections("alpha", "beta", "gamma"))
+    first = await stack.finished(submitted.job_id)
+    assert (first.embedded, first.reused) == (len(stack.inference.embedded), first.children - first.embedded)
+
+    async def replace(data: bytes) -> Job:
+        replaced = await replacing.replace(upload(data, document_id=submitted.document_id), "local")
+        job = await stack.finished(replaced.job_id)
+        assert job.stage is JobStage.DONE, job.failure
+        assert job.embedded + job.reused == job.children
+        return job
+
+    async def kept() -> set[str]:
+        return set(
+            await stack.database.read(lambda session: session.scalars(select(ChildVectorRow.text_sha256)))
+        )
+
+    stack.inference.embedded.clear()
+    second = await replace(sections("alpha", "delta", "gamma"))
+    assert stack.inference.embedded
+    assert all("delta" in text for text in stack.inference.embedded)
+    assert 0 < second.embedded == len(stack.inference.embedded) < second.children
+    before = await kept()
+    assert len(before) == first.embedded + second.embedded
+    third = await replace(sections("alpha", "delta", "epsilon"))
+    assert 0 < third.embedded < third.children
+    # Alpha, delta and gamma of the version before; epsilon of this one; beta goes after the job has ended.
+    async with asyncio.timeout(60):
+        while before <= (after := await kept()):
+            await asyncio.sleep(0.05)
+    assert len(after - before) == third.embedded
+    assert stack.index.active == {submitted.document_id: 3}
 
 
 async def test_a_shutdown_gives_the_job_back_uncounted(database: Database, tmp_path: Path):

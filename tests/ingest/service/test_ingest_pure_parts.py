@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import hashlib
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -13,12 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest_svc.blobs import BlobStore
 from ingest_svc.clients import pieces
 from ingest_svc.document import Block, BlockKind, ParseReport, render
 from ingest_svc.document_ids import derived_document_id
 from ingest_svc.jobs.backoff import Backoff
-from ingest_svc.jobs.document_locks import DocumentLocks
 from ingest_svc.jobs.effective_metadata import effective_language, effective_title
 from ingest_svc.jobs.events import JobEvents
 from ingest_svc.jobs.failures import failure_of, is_transient
@@ -127,41 +124,6 @@ def test_page_sizes():
         page_size(1001)
 
 
-def stored_files(folder: Path) -> list[str]:
-    return [path.name for path in folder.rglob("*") if path.is_file()]
-
-
-async def test_a_blob_is_there_completely_or_not_at_all(tmp_path: Path):
-    store = BlobStore(tmp_path)
-    async with store.new_blob() as blob:
-        await blob.write(b"ab")
-        await blob.write(b"c")
-        assert await blob.content() == b"abc"
-        sha = blob.sha256
-        await blob.keep()
-        await blob.keep()
-    async with store.new_blob() as again:
-        await again.write(b"abc")
-        await again.keep()
-    assert await store.read(sha) == b"abc"
-    async with store.new_blob() as lost:
-        await lost.write(b"lost")
-    assert stored_files(tmp_path) == [sha]
-    (tmp_path / sha[:2] / sha).write_bytes(b"abd")
-    with pytest.raises(Internal, match="damaged"):
-        await store.read(sha)
-    with pytest.raises(Internal, match="missing"):
-        await store.read("0" * 64)
-
-
-def test_leftovers_of_a_crash_are_cleared_at_start(tmp_path: Path):
-    BlobStore(tmp_path)
-    leftover = tmp_path / "incoming" / "abc.part"
-    leftover.write_bytes(b"half")
-    BlobStore(tmp_path)
-    assert not leftover.exists()
-
-
 def _content(*blocks: Block, title: str = "", language: str = "") -> ParsedContent:
     return ParsedContent(blocks, title, ParseReport(language=language))
 
@@ -191,18 +153,6 @@ def test_sections_hold_every_block_once():
     assert [section.path for section in sections] == [(), ("A",), ("A", "B"), ("C",)]
     assert [section.pages for section in sections] == [(1, 1), (1, 1), (1, 3), None]
     assert "\n\n".join(text[section.start : section.end] for section in sections) == text
-
-
-async def test_locks_are_shared_while_used_and_forgotten_after():
-    locks = DocumentLocks()
-    first = locks.of("a")
-    assert locks.of("a") is first
-    assert locks.of("b") is not first
-    async with locks.of("c"):
-        assert locks.of("c").locked()
-    del first
-    gc.collect()
-    assert len(locks._locks) == 0
 
 
 async def test_watchers_hear_of_their_job_only():

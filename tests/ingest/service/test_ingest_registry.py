@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -58,23 +59,36 @@ def move(session: Session, *states: DocumentState, document_id: str = "doc", ver
         versions.change_state(session, document_id, version, state, NOW)
 
 
-def test_the_migrations_make_exactly_the_tables_of_the_models(tmp_path: Path):
-    database = Database(f"sqlite:///{tmp_path / 'r.sqlite3'}")
-    assert upgrade(database.engine) == upgrade(database.engine) == "0001"
-    with database.engine.begin() as connection:
-        command.check(alembic_config(connection))
-        command.downgrade(alembic_config(connection), "base")
-    upgrade(database.engine)
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """An empty registry on each of both databases."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{shutil.copy(request.getfixturevalue('migrated'), tmp_path)}"
+    else:
+        url = request.getfixturevalue("postgres_url")
+    database = Database(url)
+    yield database
     database.close()
 
 
-async def test_pragmas_are_set_on_every_connection(database: Database):
+def test_the_migrations_make_exactly_the_tables_of_the_models(database: Database):
+    with database.engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "base")
+    assert upgrade(database.engine) == upgrade(database.engine)
+    with database.engine.begin() as connection:
+        command.check(alembic_config(connection))
+
+
+async def test_pragmas_are_set_on_every_connection(tmp_path: Path, migrated: Path):
+    database = Database(f"sqlite:///{shutil.copy(migrated, tmp_path)}")
+
     def pragmas(session: Session) -> tuple[object, ...]:
         names = ("journal_mode", "foreign_keys", "synchronous", "busy_timeout")
         return tuple(session.execute(text(f"PRAGMA {name}")).scalar_one() for name in names)
 
     answers = await asyncio.gather(*(database.read(pragmas) for _ in range(8)), database.write(pragmas))
     assert set(answers) == {("wal", 1, 2, 10_000)}
+    database.close()
 
 
 async def test_a_failed_transaction_leaves_nothing(database: Database):
@@ -136,8 +150,8 @@ def test_enums_match_the_api():
 
 def test_the_life_cycle_is_closed_and_ends_where_it_should():
     assert set(TRANSITIONS) == set(DocumentState)
-    assert TRANSITIONS[S.WITHDRAWN] == TRANSITIONS[S.REJECTED] == frozenset()
-    assert {state for state in S if S.INDEXED in TRANSITIONS[state]} == {S.APPROVED, S.SUPERSEDED}
+    assert TRANSITIONS[S.REJECTED] == frozenset()
+    assert {state for state in S if S.INDEXED in TRANSITIONS[state]} == {S.APPROVED}
     assert HOLDING_STATES < LIVE_STATES
     assert not LIVE_STATES & REOPENABLE_STATES
     assert set(S) == LIVE_STATES | REOPENABLE_STATES
@@ -191,26 +205,13 @@ async def test_the_queue_gives_the_oldest_due_job(database: Database):
             jobs.add_job(session, job_id=f"job{number}", document_id=name, version=1, now=time)
 
     await database.write(fill)
-    assert await database.read(jobs.next_due) == NOW + timedelta(seconds=1)
-    assert await database.write(lambda session: jobs.claim_next(session, NOW)) is None
+    assert await database.read(lambda session: jobs.next_due(session, NOW)) == NOW + timedelta(seconds=1)
+    assert await database.read(lambda session: jobs.list_due(session, NOW, 9)) == []
     late = NOW + timedelta(seconds=9)
-    claimed = [await database.write(lambda session: jobs.claim_next(session, late)) for _ in range(4)]
-    assert [job.id if job else None for job in claimed] == ["job2", "job1", "job0", None]
-    assert {(job.attempts, job.stage) for job in claimed if job} == {(1, JobStage.PARSE)}
-    assert await database.read(jobs.queue_figures) == (0, NOW + timedelta(seconds=1))
-
-
-async def test_claims_at_the_same_moment_take_different_jobs(database: Database):
-    def fill(session: Session) -> None:
-        for number in range(6):
-            add(session, f"doc{number}", str(number) * 64)
-            jobs.add_job(session, job_id=f"job{number}", document_id=f"doc{number}", version=1, now=NOW)
-
-    await database.write(fill)
-    claimed = await asyncio.gather(
-        *(database.write(lambda session: jobs.claim_next(session, NOW)) for _ in range(6))
-    )
-    assert len({job.id for job in claimed if job}) == 6
+    due = await database.read(lambda session: jobs.list_due(session, late, 2))
+    assert [(run.job_id, run.run) for run in due] == [("job2", 1), ("job1", 1)]
+    assert await database.read(lambda session: jobs.next_due(session, late)) is None
+    assert await database.read(jobs.queue_figures) == (3, NOW + timedelta(seconds=1))
 
 
 async def test_pages_of_documents_cover_all_once_in_order(database: Database):
@@ -242,16 +243,15 @@ async def test_pages_of_documents_cover_all_once_in_order(database: Database):
 async def test_vectors_survive_as_32_bit_floats(database: Database):
     def work(session: Session) -> None:
         add(session)
-        jobs.add_job(session, job_id="job", document_id="doc", version=1, now=NOW)
-        vectors.store_vectors(session, "job", "f1", {vectors.text_key("a"): (0.5, -0.25)})
-        vectors.store_vectors(session, "job", "f1", {vectors.text_key("a"): (0.5, 0.25)})
-        vectors.store_vectors(session, "job", "f2", {vectors.text_key("a"): (1.0,)})
+        vectors.store_vectors(session, "doc", "f1", {vectors.text_key("a"): (0.5, -0.25)})
+        vectors.store_vectors(session, "doc", "f1", {vectors.text_key("a"): (0.5, 0.25)})
+        vectors.store_vectors(session, "doc", "f2", {vectors.text_key("a"): (1.0,)})
 
     await database.write(work)
-    loaded = await database.read(lambda session: vectors.load_vectors(session, "job", "f1"))
+    loaded = await database.read(lambda session: vectors.load_vectors(session, "doc", "f1"))
     assert loaded == {vectors.text_key("a"): (0.5, 0.25)}
-    await database.write(lambda session: vectors.drop_vectors(session, "job"))
-    assert await database.read(lambda session: vectors.load_vectors(session, "job", "f2")) == {}
+    await database.write(lambda session: vectors.drop_vectors(session, "doc"))
+    assert await database.read(lambda session: vectors.load_vectors(session, "doc", "f2")) == {}
 
 
 async def test_passages_are_replaced_as_a_whole(database: Database):

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import grpc
 import pytest
 
+from ingest_svc.reconcile import Divergence, Remedy, VerifyResult
+from ingest_svc.registry import watched_files
+from ingest_svc.registry.watched_files import WatchedFile
+from ingest_svc.replacing import Replacing
+from ingest_svc.reviewing import Reviewing
+from ingest_svc.rollback import Rollback
 from ingest_svc.service import IngestServicer, Parts
 from radref.api.common.v1 import documents_pb2, errors_pb2
 from radref.api.ingest.v1 import ingest_pb2 as pb
 from radref.api.ingest.v1 import ingest_pb2_grpc
 from radref.errors import RadrefError, Unimplemented
+from radref.service.actor import ACTOR_HEADER
 from radref.service.admission import Admission
 from radref.service.interceptors import interceptors
 from radref.service.status import error_from_rpc
@@ -30,9 +38,12 @@ class Client:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = ingest_pb2_grpc.IngestServiceStub(channel)
 
-    async def call(self, method: str, request: Any, timeout: float | None = 20.0) -> Any:
+    async def call(
+        self, method: str, request: Any, timeout: float | None = 20.0, actor: str | None = None
+    ) -> Any:
+        metadata = ((ACTOR_HEADER, actor),) if actor is not None else ()
         try:
-            return await getattr(self._stub, method)(request, timeout=timeout)
+            return await getattr(self._stub, method)(request, timeout=timeout, metadata=metadata)
         except grpc.aio.AioRpcError as exc:
             raise error_from_rpc(exc, backend="ingest") from None
 
@@ -61,23 +72,49 @@ def submission(data: bytes, kind: Any = pb.SubmitDocumentRequest, **header: Any)
     yield kind(chunk=data)
 
 
+class Upkeep:
+    """Stands for verification and re-embedding, which have tests of their own."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, str]] = []
+
+    async def verify(self, repair: bool, actor: str, /) -> VerifyResult:
+        self.asked.append((repair, actor))
+        return VerifyResult([Divergence("law", 2, "is not searched", Remedy.RESTAGE, repair)], 3, 40, 39)
+
+    async def reembed(self, model: str, actor: str) -> str:
+        self.asked.append((model, actor))
+        return "job"
+
+
 @pytest.fixture
-async def client(stack: Stack) -> AsyncIterator[Client]:
+def upkeep() -> Upkeep:
+    return Upkeep()
+
+
+@pytest.fixture
+async def client(stack: Stack, upkeep: Upkeep) -> AsyncIterator[Client]:
     server = grpc.aio.server(
         interceptors=interceptors(
             Admission(8, 8), require_deadline=True, long_lived=frozenset({WATCH}), draining=asyncio.Event()
         )
     )
+    database, wake = stack.database, stack.engine.wake
     parts = Parts(
-        database=stack.database,
+        database=database,
         blobs=stack.blobs,
         parser=stack.parser,
         clean=lambda parsed: parsed,
         events=stack.events,
         submission=stack.submission,
+        replacing=Replacing(database=database, blobs=stack.blobs, limits=stack.limits, wake=wake),
+        reviewing=Reviewing(database=database, approvals_required=1, wake=wake),
+        rollback=Rollback(database=database, wake=wake),
         withdrawal=stack.withdrawal,
+        verification=upkeep,
+        reembed=upkeep.reembed,
         limits=stack.limits,
-        wake=stack.engine.wake,
+        wake=wake,
     )
     ingest_pb2_grpc.add_IngestServiceServicer_to_server(IngestServicer(parts), server)
     port = server.add_insecure_port("127.0.0.1:0")
@@ -251,21 +288,104 @@ async def test_metadata_comes_back_as_given(client: Client):
     assert got.document.metadata == metadata
 
 
-@pytest.mark.parametrize(
-    ("method", "request_"),
-    [
-        ("ReviewDocument", pb.ReviewDocumentRequest()),
-        ("RollbackDocument", pb.RollbackDocumentRequest()),
-        ("DiffVersions", pb.DiffVersionsRequest()),
-        ("VerifyIndex", pb.VerifyIndexRequest()),
-        ("Reembed", pb.ReembedRequest()),
-        ("SubmitVariant", pb.SubmitVariantRequest()),
-        ("ReplaceDocument", iter([pb.ReplaceDocumentRequest()])),
-    ],
-)
-async def test_what_comes_later_says_so(client: Client, method: str, request_: Any):
+async def test_replacement_difference_and_rollback(client: Client, stack: Stack):
+    first = await client.indexed(document_id="collars")
+    cited = stack.index.staged["collars", 1][1][0].citation_id
+    header = {"document_id": "collars", "metadata": documents_pb2.DocumentMetadata(year=2026)}
+    changed = TEXT.replace("Раз в год", "Дважды в год").encode()
+    answer = await client.call(
+        "ReplaceDocument", submission(changed, pb.ReplaceDocumentRequest, **header), actor="bob"
+    )
+    assert (answer.version, answer.duplicate) == (2, False)
+    assert (await client.watch(answer.job_id))[-1].stage == pb.JOB_STAGE_DONE
+    again = await client.call("ReplaceDocument", submission(changed, pb.ReplaceDocumentRequest, **header))
+    assert (again.version, again.duplicate, again.job_id) == (2, True, "")
+
+    listed = await client.call("ListVersions", pb.ListVersionsRequest(document_id="collars"))
+    old, new = listed.versions
+    assert (old.state, new.state) == (
+        documents_pb2.DOCUMENT_STATE_SUPERSEDED,
+        documents_pb2.DOCUMENT_STATE_INDEXED,
+    )
+    assert (old.HasField("ended_at"), new.HasField("ended_at")) == (True, False)
+    assert (new.submitted_by, new.metadata.year, new.metadata.title) == ("bob", 2026, old.metadata.title)
+    passage = await client.call("GetPassage", pb.GetPassageRequest(citation_id=cited))
+    assert passage.state == documents_pb2.DOCUMENT_STATE_SUPERSEDED
+    assert "Раз в год" in passage.passage.text
+
+    asked = pb.DiffVersionsRequest(document_id="collars", from_version=1, to_version=2)
+    (section,) = (await client.call("DiffVersions", asked)).sections
+    assert list(section.section_path) == ["Щитовидная железа", "Проверка"]
+    assert (section.before, section.after) == ("## Проверка\n\nРаз в год.", "## Проверка\n\nДважды в год.")
+
+    back = pb.RollbackDocumentRequest(document_id="collars", version=first.version, reason="mistake")
+    done = await client.call("RollbackDocument", back, actor="rita")
+    assert done.previous_version == 2
+    job = (await client.watch(done.job_id))[-1]
+    assert (job.stage, job.kind) == (pb.JOB_STAGE_DONE, pb.JOB_KIND_INDEX)
+    assert stack.index.active == {"collars": 1}
+    events = (await client.call("ListAuditEvents", pb.ListAuditEventsRequest(document_id="collars"))).events
+    assert ("rolled-back", "rita", "mistake") in {(e.action, e.actor, e.reason) for e in events}
+
+
+async def test_reviews_name_the_caller(client: Client, stack: Stack):
+    submitted = await client.indexed()
+    review = pb.ReviewDocumentRequest(
+        document_id=submitted.document_id, version=1, decision=pb.REVIEW_DECISION_APPROVE
+    )
+    with pytest.raises(RadrefError, match="approved and indexed already"):
+        await client.call("ReviewDocument", review)
+    review.decision = pb.REVIEW_DECISION_UNSPECIFIED
+    with pytest.raises(RadrefError) as caught:
+        await client.call("ReviewDocument", review)
+    assert (caught.value.reason, caught.value.field) == ("INVALID_FIELD", "decision")
+    review.decision = pb.REVIEW_DECISION_REJECT
+    with pytest.raises(RadrefError) as caught:
+        await client.call("ReviewDocument", review, actor=" ")
+    assert caught.value.field == ACTOR_HEADER
+
+
+async def test_upkeep_is_asked_in_the_callers_name(client: Client, upkeep: Upkeep):
+    verified = await client.call("VerifyIndex", pb.VerifyIndexRequest(repair=True), actor="rita")
+    assert (verified.documents, verified.children_expected, verified.children_found) == (3, 40, 39)
+    (divergence,) = verified.divergences
+    assert (divergence.document_id, divergence.version, divergence.repaired) == ("law", 2, True)
+    assert (await client.call("Reembed", pb.ReembedRequest(model="m"))).job_id == "job"
+    assert upkeep.asked == [(True, "rita"), ("m", "local")]
+
+
+async def test_watched_files_are_listed_and_what_vanished_is_marked(client: Client, stack: Stack):
+    submitted = await client.indexed()
+    times = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]
+
+    def seen(location: str, vanished_at: datetime | None, failure: str = "") -> WatchedFile:
+        return WatchedFile(
+            location, "laws", submitted.document_id, "0" * 64, "", "", *times, vanished_at, failure
+        )
+
+    async def note(*files: WatchedFile) -> None:
+        for file in files:
+            await stack.database.write(lambda session, file=file: watched_files.put_watched(session, file))
+
+    await note(seen("/laws/a.md", times[0]), seen("/laws/b.md", None))
+    get = pb.GetDocumentRequest(document_id=submitted.document_id)
+    assert not (await client.call("GetDocument", get)).document.HasField("vanished_at")
+    await note(seen("/laws/b.md", times[1], "no answer"))
+    found = (await client.call("GetDocument", get)).document
+    assert found.vanished_at.ToDatetime(tzinfo=UTC) == times[1], "no longer at any of its places"
+    await note(seen("/laws/c.md", None))
+    every = (await client.call("ListWatchedFiles", pb.ListWatchedFilesRequest())).files
+    assert [file.location for file in every] == ["/laws/a.md", "/laws/b.md", "/laws/c.md"]
+    troubled = (await client.call("ListWatchedFiles", pb.ListWatchedFilesRequest(only_troubled=True))).files
+    assert [(file.location, file.failure) for file in troubled] == [
+        ("/laws/a.md", ""),
+        ("/laws/b.md", "no answer"),
+    ]
+
+
+async def test_what_comes_later_says_so(client: Client):
     with pytest.raises(Unimplemented, match="not in this release") as caught:
-        await client.call(method, request_)
+        await client.call("SubmitVariant", pb.SubmitVariantRequest())
     assert caught.value.reason == "NOT_IN_THIS_RELEASE"
 
 

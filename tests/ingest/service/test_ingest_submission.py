@@ -221,10 +221,10 @@ async def test_a_withdrawal_without_index_is_finished_later(database: Database, 
         assert view.version.state is DocumentState.WITHDRAWN
         assert index.active == {submitted.document_id: 1}
         with pytest.raises(RadrefError):
-            await stack.withdrawal.finish_pending()
-        assert await stack.withdrawal.finish_pending() == 1
+            await stack.agreement.settle()
+        assert await stack.agreement.settle() == 1
         assert index.active == {}
-        assert await stack.withdrawal.finish_pending() == 0
+        assert await stack.agreement.settle() == 0
 
 
 async def test_withdrawing_ends_work_in_progress(database: Database, tmp_path: Path):
@@ -253,7 +253,7 @@ async def test_an_activation_whose_answer_never_came_is_undone_in_the_end(databa
         job = await stack.finished(submitted.job_id)
         assert job.state is DocumentState.FAILED
         assert index.active == {submitted.document_id: 1}
-        assert await stack.withdrawal.finish_pending() == 1
+        assert await stack.agreement.settle() == 1
     assert index.active == {}
 
 

@@ -92,6 +92,38 @@ SEARCH_LEG_BM25: SearchLeg.ValueType  # 2
 """BM25 over sparse vectors, IDF by the store."""
 Global___SearchLeg: _TypeAlias = SearchLeg  # noqa: Y015
 
+class _Validity:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ValidityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Validity.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    VALIDITY_UNSPECIFIED: _Validity.ValueType  # 0
+    """Not known."""
+    VALIDITY_IN_FORCE: _Validity.ValueType  # 1
+    """In force, or nothing says otherwise."""
+    VALIDITY_NOT_YET: _Validity.ValueType  # 2
+    """Its effective_from is still to come."""
+    VALIDITY_EXPIRED: _Validity.ValueType  # 3
+    """Its effective_until is past."""
+    VALIDITY_SUPERSEDED: _Validity.ValueType  # 4
+    """Another searched document in force supersedes it."""
+
+class Validity(_Validity, metaclass=_ValidityEnumTypeWrapper):
+    """Whether a document is in force."""
+
+VALIDITY_UNSPECIFIED: Validity.ValueType  # 0
+"""Not known."""
+VALIDITY_IN_FORCE: Validity.ValueType  # 1
+"""In force, or nothing says otherwise."""
+VALIDITY_NOT_YET: Validity.ValueType  # 2
+"""Its effective_from is still to come."""
+VALIDITY_EXPIRED: Validity.ValueType  # 3
+"""Its effective_until is past."""
+VALIDITY_SUPERSEDED: Validity.ValueType  # 4
+"""Another searched document in force supersedes it."""
+Global___Validity: _TypeAlias = Validity  # noqa: Y015
+
 @_typing.final
 class Span(_message.Message):
     """A half-open range of Unicode code points, [start, end)."""
@@ -359,6 +391,9 @@ class Passage(_message.Message):
     SECTION_PATH_FIELD_NUMBER: _builtins.int
     PAGES_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
+    VALIDITY_FIELD_NUMBER: _builtins.int
+    SUPERSEDED_BY_FIELD_NUMBER: _builtins.int
+    SUPERSEDED_AT_FIELD_NUMBER: _builtins.int
     citation_id: _builtins.str
     """Stable id by which this passage is cited, 20 hexadecimal digits."""
     document_id: _builtins.str
@@ -369,6 +404,10 @@ class Passage(_message.Message):
     """Position of the parent in the document, from 0."""
     text: _builtins.str
     """Text of the parent, Markdown."""
+    validity: Global___Validity.ValueType
+    """Whether the document is in force now."""
+    superseded_by: _builtins.str
+    """Document that takes this one's place; empty = none does."""
     @_builtins.property
     def section_path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Heading path, outermost first."""
@@ -381,6 +420,10 @@ class Passage(_message.Message):
     def metadata(self) -> Global___DocumentMetadata:
         """The document's metadata at that version."""
 
+    @_builtins.property
+    def superseded_at(self) -> _timestamp_pb2.Timestamp:
+        """Since when it does; absent = that document does not say."""
+
     def __init__(
         self,
         *,
@@ -392,10 +435,13 @@ class Passage(_message.Message):
         section_path: _abc.Iterable[_builtins.str] | None = ...,
         pages: Global___PageRange | None = ...,
         metadata: Global___DocumentMetadata | None = ...,
+        validity: Global___Validity.ValueType = ...,
+        superseded_by: _builtins.str = ...,
+        superseded_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "pages", b"pages"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "pages", b"pages", "superseded_at", b"superseded_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_id", b"citation_id", "document_id", b"document_id", "metadata", b"metadata", "ordinal", b"ordinal", "pages", b"pages", "section_path", b"section_path", "text", b"text", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_id", b"citation_id", "document_id", b"document_id", "metadata", b"metadata", "ordinal", b"ordinal", "pages", b"pages", "section_path", b"section_path", "superseded_at", b"superseded_at", "superseded_by", b"superseded_by", "text", b"text", "validity", b"validity", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

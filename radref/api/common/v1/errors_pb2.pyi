@@ -76,6 +76,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION: vectors come from another model than the index was built with."""
     ERROR_REASON_GATE_NOT_CALIBRATED: _ErrorReason.ValueType  # 62
     """FAILED_PRECONDITION: gate thresholds were fitted for other models than are loaded."""
+    ERROR_REASON_FUNCTIONAL_CHECK_FAILED: _ErrorReason.ValueType  # 63
+    """FAILED_PRECONDITION: questions of the site's functional check did not find their documents."""
+    ERROR_REASON_OTHER_REVIEWER_NEEDED: _ErrorReason.ValueType  # 64
+    """FAILED_PRECONDITION: the two-person rule wants somebody else."""
     ERROR_REASON_BACKEND_UNAVAILABLE: _ErrorReason.ValueType  # 80
     """UNAVAILABLE: a service or store this call needs does not answer."""
     ERROR_REASON_NOT_READY: _ErrorReason.ValueType  # 81
@@ -154,6 +158,10 @@ ERROR_REASON_MODEL_FINGERPRINT_MISMATCH: ErrorReason.ValueType  # 61
 """FAILED_PRECONDITION: vectors come from another model than the index was built with."""
 ERROR_REASON_GATE_NOT_CALIBRATED: ErrorReason.ValueType  # 62
 """FAILED_PRECONDITION: gate thresholds were fitted for other models than are loaded."""
+ERROR_REASON_FUNCTIONAL_CHECK_FAILED: ErrorReason.ValueType  # 63
+"""FAILED_PRECONDITION: questions of the site's functional check did not find their documents."""
+ERROR_REASON_OTHER_REVIEWER_NEEDED: ErrorReason.ValueType  # 64
+"""FAILED_PRECONDITION: the two-person rule wants somebody else."""
 ERROR_REASON_BACKEND_UNAVAILABLE: ErrorReason.ValueType  # 80
 """UNAVAILABLE: a service or store this call needs does not answer."""
 ERROR_REASON_NOT_READY: ErrorReason.ValueType  # 81

@@ -147,6 +147,7 @@ class RankedParent(_message.Message):
     RRF_SCORE_FIELD_NUMBER: _builtins.int
     RERANK_SCORE_FIELD_NUMBER: _builtins.int
     CHILDREN_FIELD_NUMBER: _builtins.int
+    DUPLICATE_DOCUMENT_IDS_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """Place, from 1."""
     rrf_score: _builtins.float
@@ -161,6 +162,10 @@ class RankedParent(_message.Message):
     def children(self) -> _containers.RepeatedCompositeFieldContainer[_documents_pb2.ChildHit]:
         """Its children that were found, best first."""
 
+    @_builtins.property
+    def duplicate_document_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Other documents that hold the same text; their parents are not listed."""
+
     def __init__(
         self,
         *,
@@ -169,10 +174,11 @@ class RankedParent(_message.Message):
         rrf_score: _builtins.float = ...,
         rerank_score: _builtins.float | None = ...,
         children: _abc.Iterable[_documents_pb2.ChildHit] | None = ...,
+        duplicate_document_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score", "passage", b"passage", "rerank_score", b"rerank_score"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score", "children", b"children", "passage", b"passage", "rank", b"rank", "rerank_score", b"rerank_score", "rrf_score", b"rrf_score"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score", "children", b"children", "duplicate_document_ids", b"duplicate_document_ids", "passage", b"passage", "rank", b"rank", "rerank_score", b"rerank_score", "rrf_score", b"rrf_score"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rerank_score: _TypeAlias = _typing.Literal["rerank_score"]  # noqa: Y015
     _WhichOneofArgType__rerank_score: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score"]  # noqa: Y015

@@ -24,6 +24,30 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _JobKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _JobKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_JobKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    JOB_KIND_UNSPECIFIED: _JobKind.ValueType  # 0
+    """Never sent."""
+    JOB_KIND_INDEX: _JobKind.ValueType  # 1
+    """Brings one version into the index."""
+    JOB_KIND_REEMBED: _JobKind.ValueType  # 2
+    """Builds the whole index anew."""
+
+class JobKind(_JobKind, metaclass=_JobKindEnumTypeWrapper):
+    """Kind of a job."""
+
+JOB_KIND_UNSPECIFIED: JobKind.ValueType  # 0
+"""Never sent."""
+JOB_KIND_INDEX: JobKind.ValueType  # 1
+"""Brings one version into the index."""
+JOB_KIND_REEMBED: JobKind.ValueType  # 2
+"""Builds the whole index anew."""
+Global___JobKind: _TypeAlias = JobKind  # noqa: Y015
+
 class _JobStage:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -256,7 +280,7 @@ Global___WatchJobResponse: _TypeAlias = WatchJobResponse  # noqa: Y015
 
 @_typing.final
 class Job(_message.Message):
-    """A piece of work on one version of one document."""
+    """A piece of work on one version of one document, or on the whole index."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -274,18 +298,21 @@ class Job(_message.Message):
     PARENTS_FIELD_NUMBER: _builtins.int
     CHILDREN_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    EMBEDDED_FIELD_NUMBER: _builtins.int
+    REUSED_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Job id."""
     document_id: _builtins.str
-    """Document id."""
+    """Document id; empty for JOB_KIND_REEMBED."""
     version: _builtins.int
-    """Version, from 1."""
+    """Version, from 1; 0 for JOB_KIND_REEMBED."""
     stage: Global___JobStage.ValueType
     """Where it stands."""
     state: _documents_pb2.DocumentState.ValueType
-    """State of the version."""
+    """State of the version; unspecified for JOB_KIND_REEMBED."""
     done: _builtins.int
-    """Steps done of this stage, >= 0 (parents embedded, for JOB_STAGE_EMBED)."""
+    """Steps done of this stage, >= 0 (parents embedded, for JOB_STAGE_EMBED; documents, for JOB_KIND_REEMBED)."""
     total: _builtins.int
     """Steps of this stage; 0 = unknown."""
     attempts: _builtins.int
@@ -294,6 +321,12 @@ class Job(_message.Message):
     """Parents indexed, >= 0."""
     children: _builtins.int
     """Children indexed, >= 0."""
+    kind: Global___JobKind.ValueType
+    """What kind of work it is."""
+    embedded: _builtins.int
+    """Children whose vectors this job made, >= 0."""
+    reused: _builtins.int
+    """Children whose vectors were there from an earlier version or attempt, >= 0."""
     @_builtins.property
     def failure(self) -> Global___JobFailure:
         """Why it failed; unset otherwise."""
@@ -327,10 +360,13 @@ class Job(_message.Message):
         parents: _builtins.int = ...,
         children: _builtins.int = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        kind: Global___JobKind.ValueType = ...,
+        embedded: _builtins.int = ...,
+        reused: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "failure", b"failure", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "children", b"children", "created_at", b"created_at", "document_id", b"document_id", "done", b"done", "failure", b"failure", "id", b"id", "parents", b"parents", "stage", b"stage", "state", b"state", "total", b"total", "updated_at", b"updated_at", "version", b"version", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "children", b"children", "created_at", b"created_at", "document_id", b"document_id", "done", b"done", "embedded", b"embedded", "failure", b"failure", "id", b"id", "kind", b"kind", "parents", b"parents", "reused", b"reused", "stage", b"stage", "state", b"state", "total", b"total", "updated_at", b"updated_at", "version", b"version", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -429,6 +465,11 @@ class DocumentSummary(_message.Message):
     FAILURE_FIELD_NUMBER: _builtins.int
     PARENTS_FIELD_NUMBER: _builtins.int
     CHILDREN_FIELD_NUMBER: _builtins.int
+    SUBMITTED_BY_FIELD_NUMBER: _builtins.int
+    NEAR_DUPLICATES_FIELD_NUMBER: _builtins.int
+    REVIEWS_FIELD_NUMBER: _builtins.int
+    VANISHED_AT_FIELD_NUMBER: _builtins.int
+    ENDED_AT_FIELD_NUMBER: _builtins.int
     document_id: _builtins.str
     """Document id."""
     version: _builtins.int
@@ -445,6 +486,8 @@ class DocumentSummary(_message.Message):
     """Parents, >= 0."""
     children: _builtins.int
     """Children, >= 0."""
+    submitted_by: _builtins.str
+    """Who uploaded it."""
     @_builtins.property
     def metadata(self) -> _documents_pb2.DocumentMetadata:
         """Metadata of the newest version."""
@@ -456,6 +499,22 @@ class DocumentSummary(_message.Message):
     @_builtins.property
     def failure(self) -> Global___JobFailure:
         """Why it failed; unset otherwise."""
+
+    @_builtins.property
+    def near_duplicates(self) -> _containers.RepeatedCompositeFieldContainer[Global___NearDuplicate]:
+        """Documents whose text is nearly the same, found when it was parsed, most alike first."""
+
+    @_builtins.property
+    def reviews(self) -> _containers.RepeatedCompositeFieldContainer[Global___Review]:
+        """Reviews of this version, oldest first."""
+
+    @_builtins.property
+    def vanished_at(self) -> _timestamp_pb2.Timestamp:
+        """Since when the file is no longer found at its watched source; absent = it is found, or not watched."""
+
+    @_builtins.property
+    def ended_at(self) -> _timestamp_pb2.Timestamp:
+        """When this version was superseded or withdrawn; absent while it is in force."""
 
     def __init__(
         self,
@@ -471,14 +530,85 @@ class DocumentSummary(_message.Message):
         failure: Global___JobFailure | None = ...,
         parents: _builtins.int = ...,
         children: _builtins.int = ...,
+        submitted_by: _builtins.str = ...,
+        near_duplicates: _abc.Iterable[Global___NearDuplicate] | None = ...,
+        reviews: _abc.Iterable[Global___Review] | None = ...,
+        vanished_at: _timestamp_pb2.Timestamp | None = ...,
+        ended_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "metadata", b"metadata", "updated_at", b"updated_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ended_at", b"ended_at", "failure", b"failure", "metadata", b"metadata", "updated_at", b"updated_at", "vanished_at", b"vanished_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_version", b"active_version", "children", b"children", "document_id", b"document_id", "failure", b"failure", "file_name", b"file_name", "metadata", b"metadata", "parents", b"parents", "sha256", b"sha256", "state", b"state", "updated_at", b"updated_at", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_version", b"active_version", "children", b"children", "document_id", b"document_id", "ended_at", b"ended_at", "failure", b"failure", "file_name", b"file_name", "metadata", b"metadata", "near_duplicates", b"near_duplicates", "parents", b"parents", "reviews", b"reviews", "sha256", b"sha256", "state", b"state", "submitted_by", b"submitted_by", "updated_at", b"updated_at", "vanished_at", b"vanished_at", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DocumentSummary: _TypeAlias = DocumentSummary  # noqa: Y015
+
+@_typing.final
+class NearDuplicate(_message.Message):
+    """A document with nearly the same text."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DOCUMENT_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    SIMILARITY_FIELD_NUMBER: _builtins.int
+    document_id: _builtins.str
+    """Document id of the twin."""
+    version: _builtins.int
+    """Its version."""
+    similarity: _builtins.float
+    """Estimated Jaccard similarity of the word shingles, 0 to 1."""
+    def __init__(
+        self,
+        *,
+        document_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+        similarity: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["document_id", b"document_id", "similarity", b"similarity", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NearDuplicate: _TypeAlias = NearDuplicate  # noqa: Y015
+
+@_typing.final
+class Review(_message.Message):
+    """What a reviewer decided."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REVIEWER_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    reviewer: _builtins.str
+    """Who."""
+    decision: Global___ReviewDecision.ValueType
+    """The decision."""
+    comment: _builtins.str
+    """Why, as given."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When."""
+
+    def __init__(
+        self,
+        *,
+        reviewer: _builtins.str = ...,
+        decision: Global___ReviewDecision.ValueType = ...,
+        comment: _builtins.str = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "comment", b"comment", "decision", b"decision", "reviewer", b"reviewer"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Review: _TypeAlias = Review  # noqa: Y015
 
 @_typing.final
 class ListDocumentsRequest(_message.Message):
@@ -707,16 +837,20 @@ class ReviewDocumentResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     JOB_ID_FIELD_NUMBER: _builtins.int
+    APPROVALS_MISSING_FIELD_NUMBER: _builtins.int
     job_id: _builtins.str
-    """Job that indexes it; empty after a rejection."""
+    """Job that indexes it; empty after a rejection, and while more approvals are needed."""
+    approvals_missing: _builtins.int
+    """Approvals by other people that are still needed, >= 0 (the two-person rule)."""
     def __init__(
         self,
         *,
         job_id: _builtins.str = ...,
+        approvals_missing: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job_id", b"job_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approvals_missing", b"approvals_missing", "job_id", b"job_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -819,16 +953,20 @@ class RollbackDocumentResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PREVIOUS_VERSION_FIELD_NUMBER: _builtins.int
+    JOB_ID_FIELD_NUMBER: _builtins.int
     previous_version: _builtins.int
-    """Version that was searched before; 0 = none."""
+    """Version that was searched when this was asked; 0 = none."""
+    job_id: _builtins.str
+    """Job that brings the earlier version back, without parsing it."""
     def __init__(
         self,
         *,
         previous_version: _builtins.int = ...,
+        job_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["previous_version", b"previous_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["job_id", b"job_id", "previous_version", b"previous_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1043,6 +1181,15 @@ class VerifyIndexResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DIVERGENCES_FIELD_NUMBER: _builtins.int
+    DOCUMENTS_FIELD_NUMBER: _builtins.int
+    CHILDREN_EXPECTED_FIELD_NUMBER: _builtins.int
+    CHILDREN_FOUND_FIELD_NUMBER: _builtins.int
+    documents: _builtins.int
+    """Documents that should be searched, by the registry."""
+    children_expected: _builtins.int
+    """Children they have, by the registry."""
+    children_found: _builtins.int
+    """Children the index holds of searched versions."""
     @_builtins.property
     def divergences(self) -> _containers.RepeatedCompositeFieldContainer[Global___IndexDivergence]:
         """Every difference found."""
@@ -1051,10 +1198,13 @@ class VerifyIndexResponse(_message.Message):
         self,
         *,
         divergences: _abc.Iterable[Global___IndexDivergence] | None = ...,
+        documents: _builtins.int = ...,
+        children_expected: _builtins.int = ...,
+        children_found: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["divergences", b"divergences"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["children_expected", b"children_expected", "children_found", b"children_found", "divergences", b"divergences", "documents", b"documents"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1100,12 +1250,17 @@ class ReembedRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    MODEL_FIELD_NUMBER: _builtins.int
+    model: _builtins.str
+    """Id of the embedding model; empty = the inference service's default embedder."""
     def __init__(
         self,
+        *,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["model", b"model"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1132,6 +1287,104 @@ class ReembedResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReembedResponse: _TypeAlias = ReembedResponse  # noqa: Y015
+
+@_typing.final
+class ListWatchedFilesRequest(_message.Message):
+    """Request of ListWatchedFiles."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ONLY_TROUBLED_FIELD_NUMBER: _builtins.int
+    only_troubled: _builtins.bool
+    """Only those that are no longer found, or failed."""
+    def __init__(
+        self,
+        *,
+        only_troubled: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["only_troubled", b"only_troubled"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListWatchedFilesRequest: _TypeAlias = ListWatchedFilesRequest  # noqa: Y015
+
+@_typing.final
+class ListWatchedFilesResponse(_message.Message):
+    """Response of ListWatchedFiles."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def files(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedFile]:
+        """By location."""
+
+    def __init__(
+        self,
+        *,
+        files: _abc.Iterable[Global___WatchedFile] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["files", b"files"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListWatchedFilesResponse: _TypeAlias = ListWatchedFilesResponse  # noqa: Y015
+
+@_typing.final
+class WatchedFile(_message.Message):
+    """A watched file or address."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOCATION_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    DOCUMENT_ID_FIELD_NUMBER: _builtins.int
+    CHECKED_AT_FIELD_NUMBER: _builtins.int
+    CHANGED_AT_FIELD_NUMBER: _builtins.int
+    VANISHED_AT_FIELD_NUMBER: _builtins.int
+    FAILURE_FIELD_NUMBER: _builtins.int
+    location: _builtins.str
+    """Path or URL."""
+    source: _builtins.str
+    """Name of the source in the settings."""
+    document_id: _builtins.str
+    """Document it became."""
+    failure: _builtins.str
+    """Why the last look failed; empty = it did not."""
+    @_builtins.property
+    def checked_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was looked at last."""
+
+    @_builtins.property
+    def changed_at(self) -> _timestamp_pb2.Timestamp:
+        """When its content changed last."""
+
+    @_builtins.property
+    def vanished_at(self) -> _timestamp_pb2.Timestamp:
+        """Since when it is no longer found; absent = it is."""
+
+    def __init__(
+        self,
+        *,
+        location: _builtins.str = ...,
+        source: _builtins.str = ...,
+        document_id: _builtins.str = ...,
+        checked_at: _timestamp_pb2.Timestamp | None = ...,
+        changed_at: _timestamp_pb2.Timestamp | None = ...,
+        vanished_at: _timestamp_pb2.Timestamp | None = ...,
+        failure: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["changed_at", b"changed_at", "checked_at", b"checked_at", "vanished_at", b"vanished_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed_at", b"changed_at", "checked_at", b"checked_at", "document_id", b"document_id", "failure", b"failure", "location", b"location", "source", b"source", "vanished_at", b"vanished_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchedFile: _TypeAlias = WatchedFile  # noqa: Y015
 
 @_typing.final
 class ListAuditEventsRequest(_message.Message):

@@ -105,6 +105,11 @@ class IngestServiceStub:
                 request_serializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ReembedRequest.SerializeToString,
                 response_deserializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ReembedResponse.FromString,
                 _registered_method=True)
+        self.ListWatchedFiles = channel.unary_unary(
+                '/radref.api.ingest.v1.IngestService/ListWatchedFiles',
+                request_serializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ListWatchedFilesRequest.SerializeToString,
+                response_deserializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ListWatchedFilesResponse.FromString,
+                _registered_method=True)
         self.ListAuditEvents = channel.unary_unary(
                 '/radref.api.ingest.v1.IngestService/ListAuditEvents',
                 request_serializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ListAuditEventsRequest.SerializeToString,
@@ -224,6 +229,13 @@ class IngestServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListWatchedFiles(self, request, context):
+        """What the source watch saw at each watched file or address.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListAuditEvents(self, request, context):
         """Who changed what, when and why.
         """
@@ -317,6 +329,11 @@ def add_IngestServiceServicer_to_server(servicer, server):
                     servicer.Reembed,
                     request_deserializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ReembedRequest.FromString,
                     response_serializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ReembedResponse.SerializeToString,
+            ),
+            'ListWatchedFiles': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWatchedFiles,
+                    request_deserializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ListWatchedFilesRequest.FromString,
+                    response_serializer=radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ListWatchedFilesResponse.SerializeToString,
             ),
             'ListAuditEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListAuditEvents,
@@ -713,6 +730,33 @@ class IngestService:
             '/radref.api.ingest.v1.IngestService/Reembed',
             radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ReembedRequest.SerializeToString,
             radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ReembedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWatchedFiles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/radref.api.ingest.v1.IngestService/ListWatchedFiles',
+            radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ListWatchedFilesRequest.SerializeToString,
+            radref_dot_api_dot_ingest_dot_v1_dot_ingest__pb2.ListWatchedFilesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -61,6 +61,8 @@ class IngestServiceStub:
     """Compares registry and index."""
     Reembed: _grpc.UnaryUnaryMultiCallable[_ingest_pb2.ReembedRequest, _ingest_pb2.ReembedResponse]
     """Builds the index anew with the current embedding model."""
+    ListWatchedFiles: _grpc.UnaryUnaryMultiCallable[_ingest_pb2.ListWatchedFilesRequest, _ingest_pb2.ListWatchedFilesResponse]
+    """What the source watch saw at each watched file or address."""
     ListAuditEvents: _grpc.UnaryUnaryMultiCallable[_ingest_pb2.ListAuditEventsRequest, _ingest_pb2.ListAuditEventsResponse]
     """Who changed what, when and why."""
     ParseDocument: _grpc.StreamUnaryMultiCallable[_ingest_pb2.ParseDocumentRequest, _ingest_pb2.ParseDocumentResponse]
@@ -101,6 +103,8 @@ class IngestServiceAsyncStub(IngestServiceStub):
     """Compares registry and index."""
     Reembed: _aio.UnaryUnaryMultiCallable[_ingest_pb2.ReembedRequest, _ingest_pb2.ReembedResponse]  # type: ignore[assignment]
     """Builds the index anew with the current embedding model."""
+    ListWatchedFiles: _aio.UnaryUnaryMultiCallable[_ingest_pb2.ListWatchedFilesRequest, _ingest_pb2.ListWatchedFilesResponse]  # type: ignore[assignment]
+    """What the source watch saw at each watched file or address."""
     ListAuditEvents: _aio.UnaryUnaryMultiCallable[_ingest_pb2.ListAuditEventsRequest, _ingest_pb2.ListAuditEventsResponse]  # type: ignore[assignment]
     """Who changed what, when and why."""
     ParseDocument: _aio.StreamUnaryMultiCallable[_ingest_pb2.ParseDocumentRequest, _ingest_pb2.ParseDocumentResponse]  # type: ignore[assignment]
@@ -222,6 +226,14 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_ingest_pb2.ReembedResponse, _abc.Awaitable[_ingest_pb2.ReembedResponse]]:
         """Builds the index anew with the current embedding model."""
+
+    @_abc_1.abstractmethod
+    def ListWatchedFiles(
+        self,
+        request: _ingest_pb2.ListWatchedFilesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_ingest_pb2.ListWatchedFilesResponse, _abc.Awaitable[_ingest_pb2.ListWatchedFilesResponse]]:
+        """What the source watch saw at each watched file or address."""
 
     @_abc_1.abstractmethod
     def ListAuditEvents(

@@ -69,7 +69,7 @@ class StageHeader(_message.Message):
     version: _builtins.int
     """Version, from 1."""
     embedder_fingerprint: _builtins.str
-    """Fingerprint of the model that made the vectors."""
+    """Fingerprint of the model that made the vectors: of the searched index, or of the one that is being built."""
     parent_count: _builtins.int
     """Parents that follow, >= 1."""
     child_count: _builtins.int
@@ -331,6 +331,196 @@ class WithdrawDocumentResponse(_message.Message):
 Global___WithdrawDocumentResponse: _TypeAlias = WithdrawDocumentResponse  # noqa: Y015
 
 @_typing.final
+class ListVersionsRequest(_message.Message):
+    """Request of ListVersions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EMBEDDER_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    embedder_fingerprint: _builtins.str
+    """Of the index of this model; empty = the searched one."""
+    def __init__(
+        self,
+        *,
+        embedder_fingerprint: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedder_fingerprint", b"embedder_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListVersionsRequest: _TypeAlias = ListVersionsRequest  # noqa: Y015
+
+@_typing.final
+class ListVersionsResponse(_message.Message):
+    """Response of ListVersions: one staged version."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DOCUMENT_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    ACTIVE_FIELD_NUMBER: _builtins.int
+    PARENTS_STAGED_FIELD_NUMBER: _builtins.int
+    CHILDREN_STAGED_FIELD_NUMBER: _builtins.int
+    PARENTS_STORED_FIELD_NUMBER: _builtins.int
+    CHILDREN_STORED_FIELD_NUMBER: _builtins.int
+    document_id: _builtins.str
+    """Document id."""
+    version: _builtins.int
+    """Version, from 1."""
+    active: _builtins.bool
+    """True when it is the one that is searched."""
+    parents_staged: _builtins.int
+    """Parents its staging announced."""
+    children_staged: _builtins.int
+    """Children its staging announced."""
+    parents_stored: _builtins.int
+    """Parents the store holds of it."""
+    children_stored: _builtins.int
+    """Children the store holds of it."""
+    def __init__(
+        self,
+        *,
+        document_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+        active: _builtins.bool = ...,
+        parents_staged: _builtins.int = ...,
+        children_staged: _builtins.int = ...,
+        parents_stored: _builtins.int = ...,
+        children_stored: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "children_staged", b"children_staged", "children_stored", b"children_stored", "document_id", b"document_id", "parents_staged", b"parents_staged", "parents_stored", b"parents_stored", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListVersionsResponse: _TypeAlias = ListVersionsResponse  # noqa: Y015
+
+@_typing.final
+class BeginGenerationRequest(_message.Message):
+    """Request of BeginGeneration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EMBEDDER_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    embedder_fingerprint: _builtins.str
+    """Fingerprint of the model, 1-128 characters; not that of the searched index."""
+    def __init__(
+        self,
+        *,
+        embedder_fingerprint: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedder_fingerprint", b"embedder_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BeginGenerationRequest: _TypeAlias = BeginGenerationRequest  # noqa: Y015
+
+@_typing.final
+class BeginGenerationResponse(_message.Message):
+    """Response of BeginGeneration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BeginGenerationResponse: _TypeAlias = BeginGenerationResponse  # noqa: Y015
+
+@_typing.final
+class SwitchGenerationRequest(_message.Message):
+    """Request of SwitchGeneration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EMBEDDER_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    embedder_fingerprint: _builtins.str
+    """Fingerprint of the model whose index was built."""
+    def __init__(
+        self,
+        *,
+        embedder_fingerprint: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedder_fingerprint", b"embedder_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SwitchGenerationRequest: _TypeAlias = SwitchGenerationRequest  # noqa: Y015
+
+@_typing.final
+class SwitchGenerationResponse(_message.Message):
+    """Response of SwitchGeneration. Every searched version must be staged in the new index; the error names how many are not."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PREVIOUS_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    previous_fingerprint: _builtins.str
+    """Fingerprint of the index that was searched before."""
+    def __init__(
+        self,
+        *,
+        previous_fingerprint: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["previous_fingerprint", b"previous_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SwitchGenerationResponse: _TypeAlias = SwitchGenerationResponse  # noqa: Y015
+
+@_typing.final
+class DropGenerationRequest(_message.Message):
+    """Request of DropGeneration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EMBEDDER_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    embedder_fingerprint: _builtins.str
+    """Fingerprint of the model whose index is being built."""
+    def __init__(
+        self,
+        *,
+        embedder_fingerprint: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedder_fingerprint", b"embedder_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DropGenerationRequest: _TypeAlias = DropGenerationRequest  # noqa: Y015
+
+@_typing.final
+class DropGenerationResponse(_message.Message):
+    """Response of DropGeneration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DropGenerationResponse: _TypeAlias = DropGenerationResponse  # noqa: Y015
+
+@_typing.final
 class GetStatsRequest(_message.Message):
     """Request of GetStats."""
 
@@ -360,6 +550,7 @@ class GetStatsResponse(_message.Message):
     DIMENSION_FIELD_NUMBER: _builtins.int
     INDEX_VERSION_FIELD_NUMBER: _builtins.int
     CHANGED_AT_FIELD_NUMBER: _builtins.int
+    BUILDING_FINGERPRINT_FIELD_NUMBER: _builtins.int
     parents: _builtins.int
     """Parents stored, all versions."""
     active_documents: _builtins.int
@@ -370,6 +561,8 @@ class GetStatsResponse(_message.Message):
     """Length of the vectors; 0 while the index is empty."""
     index_version: _builtins.int
     """Grows with every activation or withdrawal."""
+    building_fingerprint: _builtins.str
+    """Fingerprint of the model whose index is being built; empty = none is."""
     @_builtins.property
     def collections(self) -> _containers.RepeatedCompositeFieldContainer[Global___CollectionStats]:
         """Per topic."""
@@ -388,10 +581,11 @@ class GetStatsResponse(_message.Message):
         dimension: _builtins.int = ...,
         index_version: _builtins.int = ...,
         changed_at: _timestamp_pb2.Timestamp | None = ...,
+        building_fingerprint: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["changed_at", b"changed_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_documents", b"active_documents", "changed_at", b"changed_at", "collections", b"collections", "dimension", b"dimension", "embedder_fingerprint", b"embedder_fingerprint", "index_version", b"index_version", "parents", b"parents"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_documents", b"active_documents", "building_fingerprint", b"building_fingerprint", "changed_at", b"changed_at", "collections", b"collections", "dimension", b"dimension", "embedder_fingerprint", b"embedder_fingerprint", "index_version", b"index_version", "parents", b"parents"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -50,6 +50,26 @@ class IndexServiceStub:
                 request_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.WithdrawDocumentRequest.SerializeToString,
                 response_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.WithdrawDocumentResponse.FromString,
                 _registered_method=True)
+        self.ListVersions = channel.unary_stream(
+                '/radref.api.retrieval.v1.IndexService/ListVersions',
+                request_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.ListVersionsRequest.SerializeToString,
+                response_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.ListVersionsResponse.FromString,
+                _registered_method=True)
+        self.BeginGeneration = channel.unary_unary(
+                '/radref.api.retrieval.v1.IndexService/BeginGeneration',
+                request_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.BeginGenerationRequest.SerializeToString,
+                response_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.BeginGenerationResponse.FromString,
+                _registered_method=True)
+        self.SwitchGeneration = channel.unary_unary(
+                '/radref.api.retrieval.v1.IndexService/SwitchGeneration',
+                request_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.SwitchGenerationRequest.SerializeToString,
+                response_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.SwitchGenerationResponse.FromString,
+                _registered_method=True)
+        self.DropGeneration = channel.unary_unary(
+                '/radref.api.retrieval.v1.IndexService/DropGeneration',
+                request_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.DropGenerationRequest.SerializeToString,
+                response_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.DropGenerationResponse.FromString,
+                _registered_method=True)
         self.GetStats = channel.unary_unary(
                 '/radref.api.retrieval.v1.IndexService/GetStats',
                 request_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.GetStatsRequest.SerializeToString,
@@ -82,6 +102,34 @@ class IndexServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListVersions(self, request, context):
+        """Every staged version and what is really stored of it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BeginGeneration(self, request, context):
+        """Opens an index for another embedding model beside the searched one. Doing it again is no error.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SwitchGeneration(self, request, context):
+        """Searches the other index from now on, in one step; the one before is deleted later.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DropGeneration(self, request, context):
+        """Gives up the index that is being built.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetStats(self, request, context):
         """Counts and fingerprint.
         """
@@ -106,6 +154,26 @@ def add_IndexServiceServicer_to_server(servicer, server):
                     servicer.WithdrawDocument,
                     request_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.WithdrawDocumentRequest.FromString,
                     response_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.WithdrawDocumentResponse.SerializeToString,
+            ),
+            'ListVersions': grpc.unary_stream_rpc_method_handler(
+                    servicer.ListVersions,
+                    request_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.ListVersionsRequest.FromString,
+                    response_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.ListVersionsResponse.SerializeToString,
+            ),
+            'BeginGeneration': grpc.unary_unary_rpc_method_handler(
+                    servicer.BeginGeneration,
+                    request_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.BeginGenerationRequest.FromString,
+                    response_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.BeginGenerationResponse.SerializeToString,
+            ),
+            'SwitchGeneration': grpc.unary_unary_rpc_method_handler(
+                    servicer.SwitchGeneration,
+                    request_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.SwitchGenerationRequest.FromString,
+                    response_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.SwitchGenerationResponse.SerializeToString,
+            ),
+            'DropGeneration': grpc.unary_unary_rpc_method_handler(
+                    servicer.DropGeneration,
+                    request_deserializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.DropGenerationRequest.FromString,
+                    response_serializer=radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.DropGenerationResponse.SerializeToString,
             ),
             'GetStats': grpc.unary_unary_rpc_method_handler(
                     servicer.GetStats,
@@ -195,6 +263,114 @@ class IndexService:
             '/radref.api.retrieval.v1.IndexService/WithdrawDocument',
             radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.WithdrawDocumentRequest.SerializeToString,
             radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.WithdrawDocumentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListVersions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/radref.api.retrieval.v1.IndexService/ListVersions',
+            radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.ListVersionsRequest.SerializeToString,
+            radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.ListVersionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BeginGeneration(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/radref.api.retrieval.v1.IndexService/BeginGeneration',
+            radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.BeginGenerationRequest.SerializeToString,
+            radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.BeginGenerationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SwitchGeneration(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/radref.api.retrieval.v1.IndexService/SwitchGeneration',
+            radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.SwitchGenerationRequest.SerializeToString,
+            radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.SwitchGenerationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DropGeneration(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/radref.api.retrieval.v1.IndexService/DropGeneration',
+            radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.DropGenerationRequest.SerializeToString,
+            radref_dot_api_dot_retrieval_dot_v1_dot_index__pb2.DropGenerationResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -39,6 +39,14 @@ class IndexServiceStub:
     """Makes a staged version the one that is searched."""
     WithdrawDocument: _grpc.UnaryUnaryMultiCallable[_index_pb2.WithdrawDocumentRequest, _index_pb2.WithdrawDocumentResponse]
     """Takes a document out of search at once."""
+    ListVersions: _grpc.UnaryStreamMultiCallable[_index_pb2.ListVersionsRequest, _index_pb2.ListVersionsResponse]
+    """Every staged version and what is really stored of it."""
+    BeginGeneration: _grpc.UnaryUnaryMultiCallable[_index_pb2.BeginGenerationRequest, _index_pb2.BeginGenerationResponse]
+    """Opens an index for another embedding model beside the searched one. Doing it again is no error."""
+    SwitchGeneration: _grpc.UnaryUnaryMultiCallable[_index_pb2.SwitchGenerationRequest, _index_pb2.SwitchGenerationResponse]
+    """Searches the other index from now on, in one step; the one before is deleted later."""
+    DropGeneration: _grpc.UnaryUnaryMultiCallable[_index_pb2.DropGenerationRequest, _index_pb2.DropGenerationResponse]
+    """Gives up the index that is being built."""
     GetStats: _grpc.UnaryUnaryMultiCallable[_index_pb2.GetStatsRequest, _index_pb2.GetStatsResponse]
     """Counts and fingerprint."""
 
@@ -53,6 +61,14 @@ class IndexServiceAsyncStub(IndexServiceStub):
     """Makes a staged version the one that is searched."""
     WithdrawDocument: _aio.UnaryUnaryMultiCallable[_index_pb2.WithdrawDocumentRequest, _index_pb2.WithdrawDocumentResponse]  # type: ignore[assignment]
     """Takes a document out of search at once."""
+    ListVersions: _aio.UnaryStreamMultiCallable[_index_pb2.ListVersionsRequest, _index_pb2.ListVersionsResponse]  # type: ignore[assignment]
+    """Every staged version and what is really stored of it."""
+    BeginGeneration: _aio.UnaryUnaryMultiCallable[_index_pb2.BeginGenerationRequest, _index_pb2.BeginGenerationResponse]  # type: ignore[assignment]
+    """Opens an index for another embedding model beside the searched one. Doing it again is no error."""
+    SwitchGeneration: _aio.UnaryUnaryMultiCallable[_index_pb2.SwitchGenerationRequest, _index_pb2.SwitchGenerationResponse]  # type: ignore[assignment]
+    """Searches the other index from now on, in one step; the one before is deleted later."""
+    DropGeneration: _aio.UnaryUnaryMultiCallable[_index_pb2.DropGenerationRequest, _index_pb2.DropGenerationResponse]  # type: ignore[assignment]
+    """Gives up the index that is being built."""
     GetStats: _aio.UnaryUnaryMultiCallable[_index_pb2.GetStatsRequest, _index_pb2.GetStatsResponse]  # type: ignore[assignment]
     """Counts and fingerprint."""
 
@@ -82,6 +98,38 @@ class IndexServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_index_pb2.WithdrawDocumentResponse, _abc.Awaitable[_index_pb2.WithdrawDocumentResponse]]:
         """Takes a document out of search at once."""
+
+    @_abc_1.abstractmethod
+    def ListVersions(
+        self,
+        request: _index_pb2.ListVersionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_index_pb2.ListVersionsResponse], _abc.AsyncIterator[_index_pb2.ListVersionsResponse]]:
+        """Every staged version and what is really stored of it."""
+
+    @_abc_1.abstractmethod
+    def BeginGeneration(
+        self,
+        request: _index_pb2.BeginGenerationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_index_pb2.BeginGenerationResponse, _abc.Awaitable[_index_pb2.BeginGenerationResponse]]:
+        """Opens an index for another embedding model beside the searched one. Doing it again is no error."""
+
+    @_abc_1.abstractmethod
+    def SwitchGeneration(
+        self,
+        request: _index_pb2.SwitchGenerationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_index_pb2.SwitchGenerationResponse, _abc.Awaitable[_index_pb2.SwitchGenerationResponse]]:
+        """Searches the other index from now on, in one step; the one before is deleted later."""
+
+    @_abc_1.abstractmethod
+    def DropGeneration(
+        self,
+        request: _index_pb2.DropGenerationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_index_pb2.DropGenerationResponse, _abc.Awaitable[_index_pb2.DropGenerationResponse]]:
+        """Gives up the index that is being built."""
 
     @_abc_1.abstractmethod
     def GetStats(

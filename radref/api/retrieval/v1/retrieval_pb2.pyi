@@ -30,6 +30,7 @@ class RetrieveRequest(_message.Message):
     LIMITS_FIELD_NUMBER: _builtins.int
     FILTERS_FIELD_NUMBER: _builtins.int
     WANT_CANDIDATES_FIELD_NUMBER: _builtins.int
+    PREVIEW_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The question, 1-20000 characters."""
     want_candidates: _builtins.bool
@@ -46,6 +47,10 @@ class RetrieveRequest(_message.Message):
     def filters(self) -> _documents_pb2.SearchFilters:
         """Narrows the search."""
 
+    @_builtins.property
+    def preview(self) -> Global___PreviewedVersion:
+        """Searches as if this staged version were the one that is searched; absent = as it is."""
+
     def __init__(
         self,
         *,
@@ -54,14 +59,41 @@ class RetrieveRequest(_message.Message):
         limits: _documents_pb2.SearchLimits | None = ...,
         filters: _documents_pb2.SearchFilters | None = ...,
         want_candidates: _builtins.bool = ...,
+        preview: Global___PreviewedVersion | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "limits", b"limits"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "limits", b"limits", "preview", b"preview"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "legs", b"legs", "limits", b"limits", "query", b"query", "want_candidates", b"want_candidates"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "legs", b"legs", "limits", b"limits", "preview", b"preview", "query", b"query", "want_candidates", b"want_candidates"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RetrieveRequest: _TypeAlias = RetrieveRequest  # noqa: Y015
+
+@_typing.final
+class PreviewedVersion(_message.Message):
+    """A staged version to look at before it is activated."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DOCUMENT_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    document_id: _builtins.str
+    """Document id."""
+    version: _builtins.int
+    """A staged version, from 1."""
+    def __init__(
+        self,
+        *,
+        document_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["document_id", b"document_id", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewedVersion: _TypeAlias = PreviewedVersion  # noqa: Y015
 
 @_typing.final
 class RetrieveResponse(_message.Message):
@@ -128,6 +160,7 @@ class RetrievedParent(_message.Message):
     PASSAGE_FIELD_NUMBER: _builtins.int
     RRF_SCORE_FIELD_NUMBER: _builtins.int
     CHILDREN_FIELD_NUMBER: _builtins.int
+    DUPLICATE_DOCUMENT_IDS_FIELD_NUMBER: _builtins.int
     rrf_score: _builtins.float
     """Its best RRF score, >= 0; only its order means something."""
     @_builtins.property
@@ -138,16 +171,21 @@ class RetrievedParent(_message.Message):
     def children(self) -> _containers.RepeatedCompositeFieldContainer[_documents_pb2.ChildHit]:
         """Its children that were found, best first."""
 
+    @_builtins.property
+    def duplicate_document_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Other documents that hold the same text; their parents are not listed."""
+
     def __init__(
         self,
         *,
         passage: _documents_pb2.Passage | None = ...,
         rrf_score: _builtins.float = ...,
         children: _abc.Iterable[_documents_pb2.ChildHit] | None = ...,
+        duplicate_document_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["passage", b"passage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["children", b"children", "passage", b"passage", "rrf_score", b"rrf_score"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["children", b"children", "duplicate_document_ids", b"duplicate_document_ids", "passage", b"passage", "rrf_score", b"rrf_score"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

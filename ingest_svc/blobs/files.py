@@ -1,25 +1,24 @@
-"""Uploaded bytes on disk, named by their SHA-256, written once and never changed."""
+"""Blobs as files, for a service that runs as one process."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Self
 
-from radref.errors import Internal, Unavailable
+from ingest_svc.blobs.incoming import IncomingFile, disk_errors
+from radref.errors import Internal
 
 _TEMPORARY_SUFFIX = ".part"
 
 
-class BlobStore:
-    """Blobs under `<root>/<first two digits>/<sha256>`; a blob is there completely or not at all."""
+class FileBlobs:
+    """Blobs under `<root>/<first two digits>/<sha256>`."""
 
     def __init__(self, root: Path) -> None:
         """Creates the folder, and clears away uploads that a crash cut off.
@@ -32,16 +31,13 @@ class BlobStore:
         for leftover in self._incoming.glob(f"*{_TEMPORARY_SUFFIX}"):
             leftover.unlink()
 
-    def new_blob(self) -> BlobWriter:
-        """A context manager that takes bytes; without `keep` they are gone when it ends."""
-        return BlobWriter(self._incoming, self._path)
+    def new_blob(self) -> FileBlobWriter:
+        """A writer; see `Blobs.new_blob`."""
+        with disk_errors():
+            return FileBlobWriter(self._incoming, self._path)
 
     async def read(self, sha256: str) -> bytes:
-        """The bytes.
-
-        Raises:
-            Internal: they are missing or no longer match their hash.
-        """
+        """The bytes; see `Blobs.read`."""
         return await asyncio.to_thread(self._read, sha256)
 
     def _read(self, sha256: str) -> bytes:
@@ -57,60 +53,48 @@ class BlobStore:
         return self._root / sha256[:2] / sha256
 
 
-class BlobWriter:
-    """Takes the bytes of one upload into a temporary file.
-
-    Attributes:
-        size: bytes taken so far.
-    """
+class FileBlobWriter:
+    """Takes the bytes of one upload into a temporary file, and moves it; see `BlobWriter`."""
 
     def __init__(self, incoming: Path, path_of: Callable[[str], Path]) -> None:
+        """
+        Args:
+            incoming: folder of unfinished uploads, on the disk of the finished ones.
+            path_of: where the bytes with a hash are kept.
+        """
         self._path_of = path_of
-        self._hash = hashlib.sha256()
-        self.size = 0
         descriptor, name = tempfile.mkstemp(suffix=_TEMPORARY_SUFFIX, dir=incoming)
         self._temporary: Path | None = Path(name)
-        self._file: BinaryIO = os.fdopen(descriptor, "wb")
+        self._bytes = IncomingFile(os.fdopen(descriptor, "w+b"))
 
-    async def write(self, data: bytes) -> None:
-        """Appends bytes.
-
-        Raises:
-            Unavailable: BACKEND_UNAVAILABLE, the disk is full or broken.
-        """
-        self.size += len(data)
-        with _disk_errors():
-            await asyncio.to_thread(self._write, data)
-
-    def _write(self, data: bytes) -> None:
-        self._hash.update(data)
-        self._file.write(data)
+    @property
+    def size(self) -> int:
+        """Bytes taken so far."""
+        return self._bytes.size
 
     @property
     def sha256(self) -> str:
         """Of the bytes so far, 64 hexadecimal digits."""
-        return self._hash.hexdigest()
+        return self._bytes.sha256
+
+    async def write(self, data: bytes) -> None:
+        """Appends bytes; see `BlobWriter.write`."""
+        await self._bytes.append(data)
 
     async def content(self) -> bytes:
-        """The bytes so far, for a file that is not kept."""
-        return await asyncio.to_thread(self._content)
-
-    def _content(self) -> bytes:
-        self._file.flush()
-        assert self._temporary is not None
-        return self._temporary.read_bytes()
+        """The bytes so far; see `BlobWriter.content`."""
+        return await self._bytes.content()
 
     async def keep(self) -> None:
-        """Puts the bytes in their place, synced to disk. The same bytes again are fine; raises as `write`."""
-        with _disk_errors():
+        """Puts the bytes in their place, synced to disk; see `BlobWriter.keep`."""
+        with disk_errors():
             await asyncio.to_thread(self._keep)
 
     def _keep(self) -> None:
         if self._temporary is None:
             return
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        self._bytes.file.flush()
+        os.fsync(self._bytes.file.fileno())
         target = self._path_of(self.sha256)
         target.parent.mkdir(exist_ok=True)
         os.replace(self._temporary, target)
@@ -126,21 +110,12 @@ class BlobWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # Not in a thread: a cancelled upload would leave before the file is gone.
-        self._file.close()
-        if self._temporary is not None:
-            self._temporary.unlink(missing_ok=True)
-            self._temporary = None
-
-
-@contextmanager
-def _disk_errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as exc:
-        raise Unavailable(
-            "The service cannot write to its data folder.",
-            metadata={"cause": errno.errorcode.get(exc.errno or 0, "unknown")},
-        ) from exc
+        try:
+            self._bytes.file.close()
+        finally:
+            if self._temporary is not None:
+                self._temporary.unlink(missing_ok=True)
+                self._temporary = None
 
 
 def _sync_folder(folder: Path) -> None:

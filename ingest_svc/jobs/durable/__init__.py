@@ -1,0 +1,1 @@
+"""DBOS, kept in one place: nothing outside this package imports it."""

@@ -1,0 +1,1 @@
+"""Watches folders and web addresses that documents come from."""

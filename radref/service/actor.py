@@ -1,0 +1,39 @@
+"""Who calls, for the audit trail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from radref.errors import InvalidInput
+
+ACTOR_HEADER = "radref-actor"
+# gRPC takes ASCII only in a text key; a name in another script comes here as UTF-8.
+ACTOR_BINARY_HEADER = f"{ACTOR_HEADER}-bin"
+# Who acts while access control is off and the caller does not say.
+LOCAL_ACTOR = "local"
+MAX_ACTOR = 200
+
+
+class _Context(Protocol):
+    def invocation_metadata(self) -> Sequence[tuple[str, str | bytes]] | None: ...
+
+
+def actor_of(context: _Context) -> str:
+    """Name of the caller: what metadata `radref-actor` or `radref-actor-bin` (UTF-8) says, else "local".
+
+    While access control is off this is a claim, not a proof: the network decides who may make it.
+
+    Raises:
+        InvalidInput: the name is longer than 200 characters, empty or not printable.
+    """
+    for key, value in context.invocation_metadata() or ():
+        if key in (ACTOR_HEADER, ACTOR_BINARY_HEADER):
+            name = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+            if not 1 <= len(name) <= MAX_ACTOR or not name.isprintable() or not name.strip():
+                raise InvalidInput(
+                    f"metadata {ACTOR_HEADER} is the caller's name, 1-{MAX_ACTOR} printable characters",
+                    field=ACTOR_HEADER,
+                )
+            return name
+    return LOCAL_ACTOR
