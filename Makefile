@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-triton test-vllm test-docling lint protos protos-check format clean
+.PHONY: demo test test-faults test-triton test-vllm test-docling lint protos protos-check format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
 	$(BIN)/radref demo
@@ -18,6 +18,10 @@ test-triton: $(VENV)-triton/.ready  ## a real Triton server with tiny models of 
 
 test-vllm: $(VENV)/.dev $(VENV)-vllm/.ready  ## a real vLLM server with tiny models of the true architectures
 	RADREF_TEST_VLLM=1 RADREF_VLLM_PYTHON=$(abspath $(VENV)-vllm/bin/python) $(BIN)/python -m pytest tests/vllm
+
+test-faults: $(VENV)/.dev  ## processes and connections killed at every step of a job, fifty rounds of a document's life
+	scripts/debian_packages.sh
+	RADREF_TEST_FAULTS=1 $(BIN)/python -m pytest tests/ingest/faults tests/life
 
 test-docling: $(VENV)-docling/.ready  ## Docling with tiny models of its true architectures; 6 GB, not part of CI
 	RADREF_TEST_DOCLING=1 OMP_NUM_THREADS=1 $(VENV)-docling/bin/python -m pytest tests/docling

@@ -17,6 +17,8 @@ from radref.service.actor import ACTOR_HEADER
 
 LOOKUP_TIMEOUT_SECONDS = 15.0
 UPLOAD_TIMEOUT_SECONDS = 300.0
+# A scan of hundreds of pages is read page by page; the service itself ends what takes longer.
+PARSE_TIMEOUT_SECONDS = 7200.0
 # Reads two long texts and compares them.
 DIFF_TIMEOUT_SECONDS = 60.0
 # Compares every document, and may write many of them anew.
@@ -89,7 +91,7 @@ class KnowledgeBase:
         return await _call(self._stub.ReplaceDocument(messages(), timeout=timeout, metadata=self._metadata))
 
     async def parse_file(
-        self, data: bytes, file_name: str, *, timeout: float = UPLOAD_TIMEOUT_SECONDS
+        self, data: bytes, file_name: str, *, timeout: float = PARSE_TIMEOUT_SECONDS
     ) -> ingest_pb2.ParseDocumentResponse:
         """Parses a file without keeping it."""
         header = ingest_pb2.UploadHeader(file_name=file_name, size_bytes=len(data))

@@ -3,7 +3,7 @@
 Nothing withdrawn is ever found again, what is live is found exactly once, and the index holds what the
 registry says.
 
-Takes minutes: runs with `make test-life`.
+Takes minutes: runs with `make test-faults`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.e2e.conftest import SAMPLES, ingest, start, stop
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.skipif(not os.environ.get("RADREF_TEST_LIFE"), reason="takes minutes: make test-life"),
+    pytest.mark.skipif(not os.environ.get("RADREF_TEST_FAULTS"), reason="takes minutes: make test-faults"),
 ]
 
 ROUNDS = 50

@@ -10,7 +10,12 @@ connection = context.config.attributes["connection"]
 # SQLite cannot alter columns in place; batch mode rebuilds the table instead. It does roll back changes of
 # tables, other than Alembic thinks: a start that dies half-way leaves the old schema.
 context.configure(
-    connection=connection, target_metadata=Base.metadata, render_as_batch=True, transactional_ddl=True
+    connection=connection,
+    target_metadata=Base.metadata,
+    # The tables of the job queue live beside ours and are none of our business.
+    include_name=lambda name, kind, _: kind != "table" or name in Base.metadata.tables,
+    render_as_batch=True,
+    transactional_ddl=True,
 )
 with context.begin_transaction():
     context.run_migrations()
