@@ -160,9 +160,7 @@ class FunctionalCheckSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    questions: Path | None = Field(
-        default=None, description="file, JSON Lines; empty = no check"
-    )
+    questions: Path | None = Field(default=None, description="file, JSON Lines; empty = no check")
     top: int = Field(default=13, ge=1, le=1000, description="passages among which a document must be found")
 
 
