@@ -143,8 +143,3 @@ def box_of(word: Word) -> Box:
 def inside(word: Word, box: Box) -> bool:
     """The middle of the word lies in the box."""
     return box[0] <= (word.x0 + word.x1) / 2 <= box[2] and box[1] <= (word.top + word.bottom) / 2 <= box[3]
-
-
-def outside_all(words: Sequence[Word], boxes: Sequence[Box]) -> list[Word]:
-    """Words that lie in none of the boxes."""
-    return [word for word in words if not any(inside(word, box) for box in boxes)]
