@@ -30,7 +30,7 @@ class Models:
 
 
 def embedder_descriptions(embedders: Sequence[Embedder]) -> list[EmbedderDescription]:
-    """What the default embedder and the others say of themselves, the default first.
+    """What the embedders say of themselves, the default one first; empty where none is loaded.
 
     A remote one that has never answered is left out, so that it takes no other one with it; not the default,
     for then another one would seem to be it.
@@ -38,12 +38,13 @@ def embedder_descriptions(embedders: Sequence[Embedder]) -> list[EmbedderDescrip
     Raises:
         Unavailable: NOT_READY, the default one has never answered.
     """
-    found = [embedders[0].description]
-    for embedder in embedders[1:]:
+    found = []
+    for place, embedder in enumerate(embedders):
         try:
             found.append(embedder.description)
         except Unavailable:
-            continue
+            if place == 0:
+                raise
     return found
 
 
