@@ -21,6 +21,8 @@ import psutil
 START_SECONDS = 900.0
 # An aborted request leaves the engine with its next step.
 IDLE_SECONDS = 20.0
+# Before the engine is asked, a client may have hundreds of long texts tokenized.
+BUSY_SECONDS = 120.0
 # A ready server was seen to take 4 s to end after SIGTERM.
 _STOP_SECONDS = 20.0
 _TRACKER_SECONDS = 5.0
@@ -171,8 +173,8 @@ class VllmServer:
         return round(sum(map(float, values)))
 
     async def wait_busy(self, requests: int = 1) -> None:
-        """Raises TimeoutError unless the engine has so many requests, or more, within IDLE_SECONDS."""
-        async with asyncio.timeout(IDLE_SECONDS):
+        """Raises TimeoutError unless the engine has so many requests, or more, within BUSY_SECONDS."""
+        async with asyncio.timeout(BUSY_SECONDS):
             while await self.requests() < requests:
                 await asyncio.sleep(0.02)
 
