@@ -203,7 +203,12 @@ async def test_a_server_that_hangs_is_left_at_the_deadline_and_used_again_when_i
 async def test_a_caller_that_leaves_frees_the_server(
     stub: InferenceServiceStub, reranker_server: VllmServer
 ) -> None:
-    call = stub.Rerank(reranking(*["Доза КТ грудной клетки. " * 90] * 256), timeout=PATIENCE)
+    # All different, so that the engine's prefix cache does not answer them between two looks at it.
+    documents = [
+        [f"{call} {place} " + "Доза КТ грудной клетки. " * 90 for place in range(256)] for call in range(6)
+    ]
+    calls = [stub.Rerank(reranking(*each), timeout=PATIENCE) for each in documents]
     await reranker_server.wait_busy()
-    call.cancel()
+    for call in calls:
+        call.cancel()
     await reranker_server.wait_idle()
