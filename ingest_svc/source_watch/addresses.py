@@ -37,6 +37,7 @@ class AddressRules:
         try:
             parts = urlsplit(url)
             host, _ = parts.hostname, parts.port
+            ascii_host(parts)
         except ValueError:
             raise LookFailed("the address is not well formed") from None
         if parts.scheme not in _PORTS:
@@ -53,7 +54,7 @@ class AddressRules:
         Raises:
             LookFailed: the name is not known, or one of its addresses is not public.
         """
-        host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+        host, port = ascii_host(parts), parts.port or _PORTS[parts.scheme]
         try:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError:
@@ -62,6 +63,16 @@ class AddressRules:
         if self._only_public and not all(map(_is_public, addresses)):
             raise LookFailed(f"the host {host[:100]!r} has an address inside a private network")
         return str(addresses[0])
+
+
+def ascii_host(parts: SplitResult) -> str:
+    """The host as it goes over the wire, e.g. "xn--80ankme.xn--p1ai" for "закон.рф".
+
+    Raises:
+        ValueError: the name has no such form.
+    """
+    host = parts.hostname or ""
+    return host if host.isascii() else host.encode("idna").decode("ascii")
 
 
 def _is_public(address: Address) -> bool:

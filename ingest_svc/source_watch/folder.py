@@ -52,7 +52,8 @@ def look_at_file(path: Path, known: Validators, *, now: float, settle: float, ma
         raise LookFailed(f"the file cannot be read ({type(exc).__name__})") from None
     if not data:
         raise LookFailed("the file is empty")
-    return Content(data, path.name, mark)
+    # A name that is not UTF-8 must not break the registry.
+    return Content(data, os.fsencode(path.name).decode("utf-8", "replace"), mark)
 
 
 def _walk(folder: Path) -> Iterator[Path]:

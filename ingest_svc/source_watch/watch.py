@@ -97,7 +97,7 @@ class SourceWatch:
                     vanished=counts.vanished,
                     failed=counts.failed,
                 )
-            except Unavailable as exc:
+            except RadrefError as exc:
                 log.warning("sources not checked", reason=exc.reason)
             await asyncio.sleep(interval)
 

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlunsplit
 
 import httpx2
 
-from ingest_svc.source_watch.addresses import AddressRules
+from ingest_svc.source_watch.addresses import AddressRules, ascii_host
 from ingest_svc.source_watch.model import Content, Gone, Look, LookFailed, Unchanged, Validators
 
 MAX_REDIRECTS = 5
@@ -74,20 +74,23 @@ class Web:
             parts = self._rules.check(url)
             try:
                 found = await self._ask(parts, await self._rules.resolve(parts), known)
-            except httpx2.HTTPError as exc:
+            except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
                 raise LookFailed(f"the host does not answer as it should ({type(exc).__name__})") from None
             if not isinstance(found, str):
                 return found
-            url = urljoin(url, found)
+            try:
+                url = urljoin(url, found)
+            except ValueError:
+                raise LookFailed("the address of a redirect is not well formed") from None
         raise LookFailed(f"more than {MAX_REDIRECTS} redirects")
 
     async def _ask(self, parts: SplitResult, address: str, known: Validators) -> Look | str:
         """What the address answers; a string is where it redirects to."""
-        host = parts.hostname or ""
+        host = ascii_host(parts)
         numeric = f"[{address}]" if ":" in address else address
         netloc = numeric if parts.port is None else f"{numeric}:{parts.port}"
         url = urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
-        headers = {"Host": parts.netloc}
+        headers = {"Host": host if parts.port is None else f"{host}:{parts.port}"}
         if known.etag:
             headers["If-None-Match"] = known.etag
         if known.last_modified:

@@ -40,6 +40,7 @@ class RecordingDeposit:
     ) -> Deposited:
         if self.refusal:
             raise self.refusal
+        content.file_name.encode()
         self.put_.append((document_id, content.data, metadata.source, actor, trusted))
         if content.data in self.held:
             return Deposited(self.held[content.data], 1, duplicate=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -68,6 +69,33 @@ async def test_redirects_stay_on_the_list(web: Web, site: Site) -> None:
         site.pages["/away"] = Page(status=302, headers={"Location": target})
         with pytest.raises(LookFailed, match=r"not on the list|not allowed"):
             await web.look(site.url("/away"), Validators())
+
+
+@pytest.mark.parametrize("target", ["http://[", "http://localhost:99999/", "//[::1", "http://localhost/\x7f"])
+async def test_a_redirect_to_nowhere_is_a_failure_of_this_address_only(
+    web: Web, site: Site, target: str
+) -> None:
+    site.pages["/away"] = Page(status=302, headers={"Location": target})
+    with pytest.raises(LookFailed):
+        await web.look(site.url("/away"), Validators())
+
+
+async def test_a_host_in_another_script_is_asked_in_its_ascii_form(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    async def resolve(host: str, port: int, **_: object) -> list[object]:
+        asked.append(host)
+        return [(0, 0, 0, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    site.pages["/a.txt"] = Page(b"text")
+    async with Web(AddressRules(["закон.рф"], only_public=False), timeout=5.0, max_bytes=1000) as web:
+        found = await web.look(site.url("/a.txt", "закон.рф"), Validators())
+    assert isinstance(found, Content)
+    assert asked == ["xn--80ankme.xn--p1ai"]
+    assert site.requests[0][1]["host"] == f"{asked[0]}:{site.port}"
 
 
 async def test_endless_redirects_end(web: Web, site: Site) -> None:
