@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
-from retrieval_svc.model import DocumentRecord, StageRecord
+from radref.validity import Superseders, superseders_of
+from retrieval_svc.model import DocumentRecord, Metadata, StageRecord
 from retrieval_svc.terms import TermCounts, TermStatistics
-from retrieval_svc.validity import Superseders, superseders_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,15 @@ class Snapshot:
     Attributes:
         active: the staging that is searched, by document id.
         stages: the same stagings by their id.
-        superseders: which of these documents name each other in `supersedes`.
+        documents: metadata of the searched documents, by id.
+        superseders: which of these documents name which others in `supersedes`.
         index_version: grows with every activation or withdrawal; 0 = none yet.
         changed_at: when it last did.
     """
 
     active: Mapping[str, StageRecord]
     stages: Mapping[str, StageRecord]
+    documents: Mapping[str, Metadata]
     superseders: Superseders
     index_version: int
     changed_at: datetime | None
@@ -36,10 +38,12 @@ class Snapshot:
         cls, active: Mapping[str, StageRecord], index_version: int, changed_at: datetime | None
     ) -> Snapshot:
         """The snapshot in which these stagings are searched."""
+        documents = {document_id: record.metadata for document_id, record in active.items()}
         return cls(
             active=MappingProxyType(active),
             stages=MappingProxyType({record.stage: record for record in active.values()}),
-            superseders=superseders_of(active),
+            documents=MappingProxyType(documents),
+            superseders=superseders_of(documents),
             index_version=index_version,
             changed_at=changed_at,
         )

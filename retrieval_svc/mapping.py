@@ -9,6 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from radref.api.common.v1 import documents_pb2
 from radref.api.retrieval.v1 import index_pb2, retrieval_pb2
 from radref.errors import InvalidInput
+from radref.validity import Validity
 from retrieval_svc.catalogue import Snapshot
 from retrieval_svc.fusion import FusedChild
 from retrieval_svc.index import ListedVersion
@@ -18,7 +19,6 @@ from retrieval_svc.retrieve import Retrieval, RetrievedParent
 from retrieval_svc.search import LegReport
 from retrieval_svc.staging import Batch, NewChild, NewParent, StageHeader
 from retrieval_svc.store.protocol import StoreCounts
-from retrieval_svc.validity import Validity
 
 _LEGS = {
     documents_pb2.SEARCH_LEG_DENSE: Leg.DENSE,

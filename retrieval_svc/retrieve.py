@@ -18,6 +18,7 @@ from radref.errors import (
     Unavailable,
 )
 from radref.service.metrics import DEGRADED, stage_timer
+from radref.validity import Standing, standing
 from retrieval_svc.bm25 import Bm25Encoder, SparseVector
 from retrieval_svc.catalogue import Catalogue, Snapshot
 from retrieval_svc.duplicates import duplicate_parents, other_documents
@@ -30,7 +31,6 @@ from retrieval_svc.search import LegReport, Searched, search_legs
 from retrieval_svc.signals import COVERAGE_PARENTS, Signals, best_score, term_coverage
 from retrieval_svc.store.protocol import VectorStore
 from retrieval_svc.terms import TermStatistics
-from retrieval_svc.validity import Standing, standing
 
 log = structlog.get_logger()
 
@@ -296,6 +296,13 @@ class _Standings:
     def of(self, document_id: str) -> Standing:
         known = self._known.get(document_id)
         if known is None:
-            known = standing(document_id, self._snapshot.active, self._snapshot.superseders, self._now)
+            documents = self._snapshot.documents
+            known = standing(
+                document_id,
+                documents[document_id],
+                searched=documents,
+                superseders=self._snapshot.superseders,
+                now=self._now,
+            )
             self._known[document_id] = known
         return known

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from radref.validity import Standing, Validity, standing, superseders_of
 from retrieval_svc.model import Metadata, StageRecord
 from retrieval_svc.query import Query
-from retrieval_svc.validity import Standing, Validity, standing, superseders_of
 from tests.retrieval.retrieval_kit import Kit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,7 +23,8 @@ def active(**documents: dict[str, object]) -> dict[str, StageRecord]:
 
 
 def at(documents: dict[str, StageRecord], name: str, now: datetime = NOW) -> Standing:
-    return standing(name, documents, superseders_of(documents), now)
+    dated = {other: record.metadata for other, record in documents.items()}
+    return standing(name, dated[name], searched=dated, superseders=superseders_of(dated), now=now)
 
 
 @pytest.mark.parametrize(
