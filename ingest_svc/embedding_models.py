@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import grpc
 
 from ingest_svc.clients import InferenceClient, Timeouts
-from ingest_svc.jobs.ports import Embedded, EmbeddedSpans, Inference, Tokens
+from ingest_svc.jobs.ports import Embedded, EmbeddedSpans, EmbeddingModel, Inference, Tokens
 from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
 from radref.api.retrieval.v1 import index_pb2, index_pb2_grpc
 from radref.errors import Internal, InvalidInput, PreconditionFailed
 from radref.service.status import error_from_rpc
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingModel:
-    """A loaded embedding model.
-
-    Attributes:
-        tokenizer: models with the same value count tokens alike.
-        overhead: tokens that prefix and special tokens add to every document, >= 0.
-    """
-
-    id: str
-    fingerprint: str
-    tokenizer: str
-    overhead: int
 
 
 class EmbeddingModels:

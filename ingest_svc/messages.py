@@ -9,9 +9,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from ingest_svc.document import render
 from ingest_svc.lifecycle import Decision, DocumentState
-from ingest_svc.maintenance import VerifyResult
 from ingest_svc.metadata import DocumentMetadata
 from ingest_svc.queries import PassageSource, VersionView
+from ingest_svc.reconcile import VerifyResult
 from ingest_svc.registry.records import AuditEvent, Failure, Job, ParsedContent, Review
 from ingest_svc.registry.watched_files import WatchedFile
 from ingest_svc.section_diff import SectionChange
@@ -188,6 +188,7 @@ def source_to_proto(source: PassageSource) -> ingest_pb2.GetPassageResponse:
             metadata=metadata_to_proto(version.metadata),
             validity=documents_pb2.Validity.Value(f"VALIDITY_{source.standing.validity.name}"),
             superseded_by=source.standing.superseded_by,
+            superseded_at=_timestamp(source.standing.superseded_at),
         ),
         state=state_to_proto(source.state),
         ended_at=_timestamp(version.ended_at),

@@ -19,8 +19,8 @@ from ingest_svc.registry.reviews import reviews_of
 from ingest_svc.registry.supersession import supersession_warnings
 from ingest_svc.registry.watched_files import vanished_since
 from ingest_svc.section_diff import SectionChange, diff_sections
-from ingest_svc.validity import Standing, standing
 from radref.errors import InvalidInput, NotFound, PreconditionFailed
+from radref.validity import Standing, standing, superseders_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,13 @@ async def get_passage(database: Database, citation_id: str) -> PassageSource:
             passage,
             version,
             _cited_state(version, document.active_version),
-            standing(passage.document_id, version.metadata, superseding, utc_now()),
+            standing(
+                passage.document_id,
+                version.metadata,
+                searched=superseding,
+                superseders=superseders_of(superseding),
+                now=utc_now(),
+            ),
         )
 
     return await database.read(work)

@@ -13,10 +13,9 @@ import structlog
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from ingest_svc.embedding_models import EmbeddingModel
 from ingest_svc.indexed_version import IndexedVersion
 from ingest_svc.jobs.document_locks import DocumentLocks
-from ingest_svc.jobs.ports import Index
+from ingest_svc.jobs.ports import EmbeddingModel, Index
 from ingest_svc.lifecycle import FINAL_STAGES
 from ingest_svc.registry import audit
 from ingest_svc.registry.database import Database

@@ -20,6 +20,7 @@ from ingest_svc.registry.records import Version
 from ingest_svc.registry.supersession import check_no_cycle
 from ingest_svc.uploads.header import UploadHeader, UploadLimits, check_replacement
 from ingest_svc.uploads.receive import UploadPart, receive_bytes, receive_header
+from ingest_svc.uploads.register import Sender, register
 from radref.errors import PreconditionFailed
 
 
@@ -75,11 +76,12 @@ class Replacing:
         header = await receive_header(parts, lambda announced: check_replacement(announced, self._limits))
         # Before the bytes: a refusal should not cost an upload.
         await self._database.read(lambda session: self._with_metadata(session, header))
+        sender = Sender(actor, trusted)
         async with self._blobs.new_blob() as blob:
             await receive_bytes(parts, header.size_bytes, blob)
             await blob.keep()
             replaced = await self._database.write(
-                lambda session: self._register(session, header, blob.sha256, uuid.uuid4().hex, actor, trusted)
+                lambda session: self._register(session, header, blob.sha256, uuid.uuid4().hex, sender)
             )
         if not replaced.duplicate:
             self._wake()
@@ -97,13 +99,7 @@ class Replacing:
         return UploadHeader(header.document_id, header.file_name, metadata, header.size_bytes)
 
     def _register(
-        self,
-        session: Session,
-        announced: UploadHeader,
-        sha256: str,
-        job_id: str,
-        actor: str,
-        trusted: bool | None,
+        self, session: Session, announced: UploadHeader, sha256: str, job_id: str, sender: Sender
     ) -> Replaced:
         header = self._with_metadata(session, announced)
         document_id = header.document_id
@@ -119,28 +115,9 @@ class Replacing:
             )
         now = utc_now()
         pending = _overtakable(session, document_id)
-        version = versions.add_version(
-            session,
-            document_id=document_id,
-            sha256=sha256,
-            size_bytes=header.size_bytes,
-            file_name=header.file_name,
-            metadata=header.metadata,
-            now=now,
-            submitted_by=actor,
-            trusted=trusted,
-        )
+        version = register(session, document_id, header, sha256=sha256, job_id=job_id, sender=sender, now=now)
         if pending is not None:
-            _overtake(session, pending, version, actor, now)
-        jobs.add_job(session, job_id=job_id, document_id=document_id, version=version.version, now=now)
-        audit.add_event(
-            session,
-            at=now,
-            actor=actor,
-            action="submitted",
-            document_id=document_id,
-            version=version.version,
-        )
+            _overtake(session, pending, version, sender.actor, now)
         return Replaced(version.version, job_id, duplicate=False)
 
 

@@ -12,8 +12,9 @@ from ingest_svc.blobs.ports import Blobs
 from ingest_svc.jobs.events import JobEvents
 from ingest_svc.jobs.ports import Cleaner, Parser
 from ingest_svc.jobs.watch import watch_job
-from ingest_svc.maintenance import Reembed, Verification
 from ingest_svc.preview import preview
+from ingest_svc.reconcile import Reconcile
+from ingest_svc.reembedding import StartReembedding
 from ingest_svc.registry import watched_files
 from ingest_svc.registry.database import Database
 from ingest_svc.replacing import Replacing
@@ -45,8 +46,8 @@ class Parts:
     reviewing: Reviewing
     rollback: Rollback
     withdrawal: Withdrawal
-    verification: Verification
-    reembed: Reembed
+    verification: Reconcile
+    reembed: StartReembedding
     limits: UploadLimits
     wake: Callable[[], None]
 

@@ -12,11 +12,12 @@ from ingest_svc.blobs.ports import Blobs
 from ingest_svc.document_ids import derived_document_id
 from ingest_svc.jobs.journal import utc_now
 from ingest_svc.lifecycle import REOPENABLE_STATES
-from ingest_svc.registry import audit, documents, jobs, versions
+from ingest_svc.registry import documents, versions
 from ingest_svc.registry.database import Database
 from ingest_svc.registry.supersession import check_no_cycle
 from ingest_svc.uploads.header import UploadHeader, UploadLimits, check_submission
 from ingest_svc.uploads.receive import UploadPart, receive_bytes, receive_header
+from ingest_svc.uploads.register import Sender, register
 from radref.errors import PreconditionFailed
 from radref.service.actor import LOCAL_ACTOR
 
@@ -67,20 +68,19 @@ class Submission:
             Unavailable: BACKEND_UNAVAILABLE, the registry does not answer.
         """
         header = await receive_header(parts, lambda announced: check_submission(announced, self._limits))
+        sender = Sender(actor, trusted)
         async with self._blobs.new_blob() as blob:
             await receive_bytes(parts, header.size_bytes, blob)
             await blob.keep()
             submitted = await self._database.write(
-                lambda session: _register(session, header, blob.sha256, uuid.uuid4().hex, actor, trusted)
+                lambda session: _register(session, header, blob.sha256, uuid.uuid4().hex, sender)
             )
         if not submitted.duplicate:
             self._wake()
         return submitted
 
 
-def _register(
-    session: Session, header: UploadHeader, sha256: str, job_id: str, actor: str, trusted: bool | None
-) -> Submitted:
+def _register(session: Session, header: UploadHeader, sha256: str, job_id: str, sender: Sender) -> Submitted:
     live = versions.find_live(session, sha256)
     if live is not None:
         return Submitted(live.document_id, live.version, "", duplicate=True)
@@ -98,26 +98,8 @@ def _register(
     # The newest version may have ended while an older one is on its way back.
     versions.refuse_in_progress(session, document_id)
     check_no_cycle(session, document_id, header.metadata.supersedes)
-    now = utc_now()
-    version = versions.add_version(
-        session,
-        document_id=document_id,
-        sha256=sha256,
-        size_bytes=header.size_bytes,
-        file_name=header.file_name,
-        metadata=header.metadata,
-        now=now,
-        submitted_by=actor,
-        trusted=trusted,
-    )
-    jobs.add_job(session, job_id=job_id, document_id=document_id, version=version.version, now=now)
-    audit.add_event(
-        session,
-        at=now,
-        actor=actor,
-        action="submitted",
-        document_id=document_id,
-        version=version.version,
+    version = register(
+        session, document_id, header, sha256=sha256, job_id=job_id, sender=sender, now=utc_now()
     )
     return Submitted(document_id, version.version, job_id, duplicate=False)
 

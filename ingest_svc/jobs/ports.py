@@ -26,6 +26,21 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """A loaded embedding model.
+
+    Attributes:
+        tokenizer: models with the same value count tokens alike.
+        overhead: tokens that prefix and special tokens add to every document, >= 0.
+    """
+
+    id: str
+    fingerprint: str
+    tokenizer: str
+    overhead: int
+
+
+@dataclass(frozen=True, slots=True)
 class Embedded:
     """Vectors of L2 norm 1, one a text in the order asked, and the fingerprint of their model."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ingest_svc.embedding_models import EmbeddingModel
 from ingest_svc.indexed_version import IndexedVersion
-from ingest_svc.jobs.ports import Inference, StagedDocument
+from ingest_svc.jobs.ports import EmbeddingModel, Inference, StagedDocument
 
 
 class Models(Protocol):

@@ -15,9 +15,8 @@ from ingest_svc.chunking.chunk import chunk_document
 from ingest_svc.chunking.model import ChunkLimits, ParentChunk
 from ingest_svc.chunking.tokens import TokenMap
 from ingest_svc.document import PlacedBlock, render
-from ingest_svc.embedding_models import EmbeddingModel
 from ingest_svc.jobs.chunk_step import ChildText, Chunks
-from ingest_svc.jobs.ports import Inference
+from ingest_svc.jobs.ports import EmbeddingModel, Inference
 from ingest_svc.registry.records import ParsedContent, Passage, Version
 from ingest_svc.registry.vectors import text_key
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 import structlog
 from sqlalchemy.orm import Session
 
-from ingest_svc.embedding_models import EmbeddingModel
 from ingest_svc.indexed_version import IndexedVersion
+from ingest_svc.jobs.ports import EmbeddingModel
 from ingest_svc.reembedding.ports import GenerationIndex, Models
 from ingest_svc.reembedding.restaging import Restaging
 from ingest_svc.registry import versions
@@ -41,11 +41,12 @@ class Reembedding:
         self._index = index
         self._restaging = restaging
 
-    async def request(self, model: str) -> str:
+    async def request(self, model: str, *, abandoned: bool) -> str:
         """Puts on record that the index is to be built with this model; a job then calls `run`.
 
         Args:
             model: its id; empty = the inference service's default.
+            abandoned: no job works on what is being built; with another model it is given up.
 
         Returns:
             The model's fingerprint.
@@ -57,18 +58,12 @@ class Reembedding:
             RadrefError: inference or retrieval does not answer.
         """
         wanted = await self._models.named(model)
+        _, building = await self._index.fingerprints()
+        if abandoned and building not in ("", wanted.fingerprint):
+            log.info("another index that was being built is given up", fingerprint=building)
+            await self._index.drop(building)
         await self._index.begin(wanted.fingerprint)
         return wanted.fingerprint
-
-    async def cancel(self) -> None:
-        """Gives up what is being built; the old index stays. Without anything being built it does nothing.
-
-        Raises:
-            RadrefError: retrieval does not answer.
-        """
-        _, building = await self._index.fingerprints()
-        if building:
-            await self._index.drop(building)
 
     async def run(self, progress: Progress) -> None:
         """Stages what is missing, catches up with what changed meanwhile, switches. Can be repeated.

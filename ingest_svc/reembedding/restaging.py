@@ -8,9 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ingest_svc.chunking.model import ChunkLimits
-from ingest_svc.embedding_models import EmbeddingModel
 from ingest_svc.jobs.embed_step import embed_chunks
-from ingest_svc.jobs.ports import StagedChild, StagedDocument
+from ingest_svc.jobs.ports import EmbeddingModel, StagedChild, StagedDocument
 from ingest_svc.reembedding.ports import GenerationIndex, Models
 from ingest_svc.reembedding.recut import recut
 from ingest_svc.registry import passages, vectors, versions

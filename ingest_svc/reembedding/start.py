@@ -37,15 +37,17 @@ class StartReembedding:
         Raises:
             RadrefError: as `Reembedding.request`.
         """
+        # A job that failed for good leaves its half-built index; it must not be in the way of another model.
+        abandoned = await self._database.read(_under_way) is None
         # First in the index: a crash here leaves an empty generation that asking again goes on with.
-        fingerprint = await self._reembedding.request(model)
+        fingerprint = await self._reembedding.request(model, abandoned=abandoned)
         job_id = await self._database.write(lambda session: _queue(session, actor, fingerprint))
         self._wake()
         return job_id
 
 
-def _queue(session: Session, actor: str, fingerprint: str) -> str:
-    under_way = session.scalar(
+def _under_way(session: Session) -> str | None:
+    return session.scalar(
         select(JobRow.id)
         .where(
             JobRow.kind == JobKind.REEMBED.value,
@@ -53,6 +55,10 @@ def _queue(session: Session, actor: str, fingerprint: str) -> str:
         )
         .limit(1)
     )
+
+
+def _queue(session: Session, actor: str, fingerprint: str) -> str:
+    under_way = _under_way(session)
     if under_way is not None:
         return under_way
     now, job_id = datetime.now(UTC), uuid.uuid4().hex

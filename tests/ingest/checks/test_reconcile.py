@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.orm import Session
 
-from ingest_svc.embedding_models import EmbeddingModel
 from ingest_svc.indexed_version import IndexedVersion
 from ingest_svc.jobs.document_locks import DocumentLocks
-from ingest_svc.jobs.ports import StagedDocument
+from ingest_svc.jobs.ports import EmbeddingModel, StagedDocument
 from ingest_svc.reconcile import (
     Expected,
     Reconcile,

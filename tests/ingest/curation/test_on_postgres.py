@@ -13,8 +13,8 @@ from ingest_svc.queries import diff_versions, get_passage, list_documents
 from ingest_svc.registry import watched_files
 from ingest_svc.registry.database import Database
 from ingest_svc.registry.watched_files import WatchedFile
-from ingest_svc.validity import Validity
 from radref.errors import InvalidInput, PreconditionFailed
+from radref.validity import Validity
 from tests.ingest.curation.desk import Desk, passage_of
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)

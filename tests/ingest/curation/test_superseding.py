@@ -8,8 +8,8 @@ import pytest
 
 from ingest_svc.metadata import DocumentMetadata
 from ingest_svc.queries import get_document, get_passage
-from ingest_svc.validity import Standing, Validity, standing
 from radref.errors import InvalidInput
+from radref.validity import Standing, Validity, standing, superseders_of
 from tests.ingest.curation.desk import Desk, passage_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -64,6 +64,10 @@ async def test_a_citation_names_what_takes_its_place(desk: Desk):
     assert source.standing == Standing(Validity.IN_FORCE)
 
 
+def at(document_id: str, document: DocumentMetadata, searched: dict[str, DocumentMetadata]) -> Standing:
+    return standing(document_id, document, searched=searched, superseders=superseders_of(searched), now=NOW)
+
+
 @pytest.mark.parametrize(
     ("start", "end", "expected"),
     [
@@ -78,7 +82,7 @@ def test_dates_say_whether_a_document_is_in_force(start: int | None, end: int | 
         return None if offset is None else NOW + timedelta(days=offset)
 
     metadata = DocumentMetadata(topic="safety", effective_from=day(start), effective_until=day(end))
-    assert standing("law", metadata, {}, NOW) == Standing(expected)
+    assert at("law", metadata, {}) == Standing(expected)
 
 
 def test_the_end_of_a_chain_takes_the_place_and_what_is_not_in_force_takes_none():
@@ -87,8 +91,8 @@ def test_the_end_of_a_chain_takes_the_place_and_what_is_not_in_force_takes_none(
 
     law = DocumentMetadata(topic="safety")
     chain = {"b": naming("a"), "c": naming("b")}
-    assert standing("a", law, chain, NOW) == Standing(Validity.SUPERSEDED, "c")
+    assert at("a", law, chain) == Standing(Validity.SUPERSEDED, "c")
     later = NOW + timedelta(days=1)
-    assert standing("a", law, {"b": naming("a", start=later)}, NOW) == Standing(Validity.IN_FORCE)
+    assert at("a", law, {"b": naming("a", start=later)}) == Standing(Validity.IN_FORCE)
     circle = {"b": naming("a"), "a": naming("b")}
-    assert standing("a", law, circle, NOW).superseded_by == "b"
+    assert at("a", law, circle).superseded_by == "b"

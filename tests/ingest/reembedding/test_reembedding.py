@@ -58,7 +58,7 @@ async def test_everything_is_searched_by_the_new_model_with_the_same_citations(b
         told.append((count, total))
 
     asking = asyncio.create_task(ask())
-    assert await base.reembedding.request("pieces") == PIECES
+    assert await base.reembedding.request("pieces", abandoned=False) == PIECES
     await base.reembedding.run(progress)
     assert base.kit.generations.searched.fingerprint == PIECES
     await base.found()
@@ -71,10 +71,10 @@ async def test_everything_is_searched_by_the_new_model_with_the_same_citations(b
     embedded = base.models.embedded["pieces"]
     await base.reembedding.run(ignored)
     with pytest.raises(PreconditionFailed):
-        await base.reembedding.request("pieces")
+        await base.reembedding.request("pieces", abandoned=False)
     assert base.models.embedded["pieces"] == embedded
     # Back, and what was embedded once by the first model is cut as it was.
-    await base.reembedding.request("words")
+    await base.reembedding.request("words", abandoned=False)
     await base.reembedding.run(ignored)
     assert base.kit.generations.searched.fingerprint == WORDS
     assert await base.found() == citations
@@ -83,7 +83,7 @@ async def test_everything_is_searched_by_the_new_model_with_the_same_citations(b
 async def test_a_run_goes_on_where_the_last_one_stopped(base: KnowledgeBase) -> None:
     for name in ("a", "b", "c"):
         await base.publish(name, *paragraphs(name))
-    await base.reembedding.request("pieces")
+    await base.reembedding.request("pieces", abandoned=False)
 
     class Killed(Exception):
         pass
@@ -104,7 +104,7 @@ async def test_a_run_goes_on_where_the_last_one_stopped(base: KnowledgeBase) -> 
 async def test_it_catches_up_with_what_changes_meanwhile(base: KnowledgeBase) -> None:
     await base.publish("a", *paragraphs("a"))
     await base.publish("b", *paragraphs("b"))
-    await base.reembedding.request("pieces")
+    await base.reembedding.request("pieces", abandoned=False)
     expected: set[str] = set()
 
     async def change(done: int, total: int) -> None:
@@ -122,7 +122,7 @@ async def test_new_documents_are_embedded_by_the_model_that_is_searched(base: Kn
     searched = base.searched_model()
     assert await searched.fingerprint() == WORDS, "of an empty index the default"
     await base.publish("a", *paragraphs("a"))
-    await base.reembedding.request("pieces")
+    await base.reembedding.request("pieces", abandoned=False)
     assert (await searched.embed(["word"])).fingerprint == WORDS
     await base.reembedding.run(ignored)
     assert await searched.fingerprint() == PIECES
@@ -134,26 +134,16 @@ async def test_new_documents_are_embedded_by_the_model_that_is_searched(base: Kn
     assert caught.value.reason == "MODEL_FINGERPRINT_MISMATCH"
 
 
-async def test_cancelling_leaves_the_old_index(base: KnowledgeBase) -> None:
-    citations = await base.publish("a", *paragraphs("a"))
-    await base.reembedding.request("pieces")
-    await base.reembedding.cancel()
-    await base.reembedding.cancel()
-    await base.reembedding.run(ignored)
-    assert base.kit.generations.searched.fingerprint == WORDS
-    assert await base.found() == citations
-
-
 async def test_refusals(base: KnowledgeBase) -> None:
     with pytest.raises(PreconditionFailed, match="empty"):
-        await base.reembedding.request("pieces")
+        await base.reembedding.request("pieces", abandoned=False)
     with pytest.raises(InvalidInput) as unknown:
-        await base.reembedding.request("big")
+        await base.reembedding.request("big", abandoned=False)
     assert unknown.value.reason == "UNKNOWN_MODEL"
     await base.publish("a", *paragraphs("a"))
     with pytest.raises(PreconditionFailed, match="already"):
-        await base.reembedding.request("")
-    await base.reembedding.request("pieces")
+        await base.reembedding.request("", abandoned=False)
+    await base.reembedding.request("pieces", abandoned=False)
     base.models.loaded = ("words",)
     with pytest.raises(PreconditionFailed) as caught:
         await base.reembedding.run(ignored)
@@ -179,3 +169,13 @@ async def test_asking_twice_is_one_job(base: KnowledgeBase) -> None:
     )
     assert [(event.actor, event.action) for event in events[:1]] == [("curator", "reembed")]
     assert [event.action for event in events].count("reembed") == 1
+
+
+async def test_what_a_failed_job_left_half_built_gives_way(base: KnowledgeBase) -> None:
+    citations = await base.publish("a", *paragraphs("a"))
+    await base.reembedding.request("pieces", abandoned=False)
+    start = StartReembedding(database=base.database, reembedding=base.reembedding, wake=lambda: None)
+    with pytest.raises(PreconditionFailed, match="already"):
+        await start("words", "curator")
+    assert await base.index.fingerprints() == (WORDS, "")
+    assert await base.found() == citations
