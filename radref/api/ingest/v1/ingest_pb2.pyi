@@ -1459,7 +1459,9 @@ class AuditEvent(_message.Message):
     actor: _builtins.str
     """Who (subject of the token; "local" where access control is off)."""
     action: _builtins.str
-    """What: "submitted", "parsed", "approved", "rejected", "indexed", "superseded", "withdrawn", "failed", "retried", "rolled-back"."""
+    """What: "submitted", "parsed", "approved", "rejected", "indexed", "superseded", "withdrawn", "failed", "retried", "rolled-back",
+    "vanished" (from its watched source), "repaired" (the index), "reembed", "reembedded".
+    """
     document_id: _builtins.str
     """Document id."""
     version: _builtins.int
