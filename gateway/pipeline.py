@@ -82,11 +82,12 @@ class Pipeline:
         wanted = query.rerank is RerankMode.ON or (query.rerank is RerankMode.DEFAULT and self._limits.rerank)
         if wanted and parents:
             with stage_timer("rerank") as clock:
-                scores, reranker = await self._reranking.rerank(
-                    query.text, [parent.passage for parent in parents]
-                )
-                parents = _reordered(parents, scores)
+                reranked = await self._reranking.rerank(query.text, [parent.passage for parent in parents])
+                parents = _reordered(parents, reranked.scores)
+            reranker = reranked.fingerprint
             timings["rerank"] = clock.milliseconds
+            if reranked.compute_milliseconds:
+                timings["rerank_compute"] = reranked.compute_milliseconds
         return SearchResult(
             parents=parents,
             candidates=retrieved.candidates,

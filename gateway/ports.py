@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from gateway.model import Generated, Passage, PromptMessage, RankedPassage, Retrieved, SearchQuery, Source
+from gateway.model import (
+    Generated,
+    Passage,
+    PromptMessage,
+    RankedPassage,
+    Reranked,
+    Retrieved,
+    SearchQuery,
+    Source,
+)
 
 
 class Searching(Protocol):
@@ -19,11 +28,8 @@ class Searching(Protocol):
 class Reranking(Protocol):
     """Judges passages."""
 
-    async def rerank(self, query: str, passages: Sequence[Passage]) -> tuple[Sequence[float], str]:
-        """Scores 0-1 in the order of the passages, and the model's fingerprint.
-
-        Raises Unimplemented when no reranker is loaded, and Unavailable.
-        """
+    async def rerank(self, query: str, passages: Sequence[Passage]) -> Reranked:
+        """Raises Unimplemented when no reranker is loaded, and Unavailable."""
         ...
 
 

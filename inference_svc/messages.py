@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from inference_svc import limits
 from inference_svc.embedders.embedder import (
-    EmbeddedSpans,
     EmbeddedTexts,
     EmbedderDescription,
+    LateChunked,
     SpannedText,
     TokenizedText,
 )
@@ -93,12 +93,13 @@ def embedded_texts(found: EmbeddedTexts) -> inference_pb2.EmbedResponse:
             )
             for vector, count, truncated in texts
         ],
+        compute_milliseconds=found.compute_seconds * 1000,
     )
 
 
-def embedded_spans(found: Sequence[EmbeddedSpans]) -> inference_pb2.EmbedResponse:
+def embedded_spans(found: LateChunked) -> inference_pb2.EmbedResponse:
     """Raises Unavailable when the model was replaced in the middle of the request."""
-    fingerprints = {text.fingerprint for text in found}
+    fingerprints = {text.fingerprint for text in found.texts}
     if len(fingerprints) > 1:
         raise Unavailable("the embedding model was replaced during this request; send it again")
     return inference_pb2.EmbedResponse(
@@ -107,8 +108,9 @@ def embedded_spans(found: Sequence[EmbeddedSpans]) -> inference_pb2.EmbedRespons
             inference_pb2.EmbeddedText(
                 embeddings=_embeddings(text.vectors), token_count=text.token_count, truncated=False
             )
-            for text in found
+            for text in found.texts
         ],
+        compute_milliseconds=found.compute_seconds * 1000,
     )
 
 
@@ -148,6 +150,7 @@ def reranked(found: RerankedDocuments) -> inference_pb2.RerankResponse:
             inference_pb2.RerankedDocument(score=score, truncated=truncated)
             for score, truncated in zip(found.scores, found.truncated, strict=True)
         ],
+        compute_milliseconds=found.compute_seconds * 1000,
     )
 
 

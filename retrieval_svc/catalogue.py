@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from radref.validity import Superseders, superseders_of
 from retrieval_svc.model import DocumentRecord, Metadata, StageRecord
-from retrieval_svc.terms import TermCounts, TermStatistics
+from retrieval_svc.statistics import CorpusStatistics, StageStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Catalogue:
     def __init__(self) -> None:
         self._staged: dict[str, StageRecord] = {}
         self._documents: dict[str, DocumentRecord] = {}
-        self._statistics = TermStatistics()
+        self._statistics = CorpusStatistics()
         self._snapshot = Snapshot.of({}, 0, None)
 
     @property
@@ -71,8 +71,8 @@ class Catalogue:
         return self._snapshot
 
     @property
-    def statistics(self) -> TermStatistics:
-        """Term statistics of the snapshot's documents."""
+    def statistics(self) -> CorpusStatistics:
+        """Statistics of the snapshot's documents."""
         return self._statistics
 
     @property
@@ -84,19 +84,19 @@ class Catalogue:
         self,
         stages: Iterable[StageRecord],
         documents: Iterable[DocumentRecord],
-        terms: Mapping[str, TermCounts],
+        statistics: Mapping[str, StageStatistics],
     ) -> None:
         """Replaces everything by what the store holds.
 
         Args:
-            terms: counts of every active staging, by its id.
+            statistics: of every active staging, by its id.
         """
         self._staged = {record.stage: record for record in stages}
         self._documents = {record.document_id: record for record in documents}
-        self._statistics = TermStatistics()
+        self._statistics = CorpusStatistics()
         for record in self._documents.values():
             if record.stage:
-                self._statistics.add(self._staged[record.stage].metadata.topic, terms[record.stage])
+                self._statistics.add(self._staged[record.stage].metadata, statistics[record.stage])
         self._publish()
 
     def next_sequence(self) -> int:
@@ -138,19 +138,23 @@ class Catalogue:
             self._staged.pop(stage, None)
 
     def put_document(
-        self, record: DocumentRecord, *, counted_in: TermCounts | None, counted_out: TermCounts | None
+        self,
+        record: DocumentRecord,
+        *,
+        counted_in: StageStatistics | None,
+        counted_out: StageStatistics | None,
     ) -> None:
         """Publishes a new document record.
 
         Args:
-            counted_in: counts of the staging that is searched from now on; None after a withdrawal.
-            counted_out: counts of the staging that was searched; None when there was none.
+            counted_in: statistics of the staging that is searched from now on; None after a withdrawal.
+            counted_out: statistics of the staging that was searched; None when there was none.
         """
         previous = self._documents.get(record.document_id)
         if counted_out is not None and previous is not None and previous.stage:
-            self._statistics.remove(self._staged[previous.stage].metadata.topic, counted_out)
+            self._statistics.remove(self._staged[previous.stage].metadata, counted_out)
         if counted_in is not None and record.stage:
-            self._statistics.add(self._staged[record.stage].metadata.topic, counted_in)
+            self._statistics.add(self._staged[record.stage].metadata, counted_in)
         self._documents[record.document_id] = record
         self._publish()
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from retrieval_svc.model import Child, ParentKey
+from retrieval_svc.model import ParentKey, ParentPlace
 
 # 64 bits: among a million parents two different texts collide with a probability of 3e-8.
 _KEY_DIGITS = 16
@@ -25,7 +25,7 @@ def text_key(text: str) -> str:
 
 
 def duplicate_parents(
-    children: Iterable[Child], preferred: Callable[[str], bool]
+    places: Iterable[ParentPlace], preferred: Callable[[str], bool]
 ) -> dict[ParentKey, ParentKey]:
     """Which parents repeat the text of another document, and whose.
 
@@ -33,16 +33,15 @@ def duplicate_parents(
     own repetitions stay too: they are different places of one document.
 
     Args:
-        children: what was found, best first.
+        places: of the parents that were found, best first; one may come several times.
         preferred: whether a document, by its id, goes before others that hold the same text.
 
     Returns:
         The parent that stands for it, by parent that is left out.
     """
     by_text: defaultdict[str, dict[ParentKey, str]] = defaultdict(dict)
-    for child in children:
-        if child.parent_text:
-            by_text[child.parent_text].setdefault(child.parent, child.document_id)
+    for place in places:
+        by_text[place.parent_text].setdefault(place.key, place.document_id)
     repeated: dict[ParentKey, ParentKey] = {}
     for parents in by_text.values():
         if len(parents) == 1:

@@ -12,12 +12,14 @@ import numpy as np
 import structlog
 
 from radref.errors import NotFound, PreconditionFailed
-from retrieval_svc.bm25 import Bm25Encoder, SparseVector
+from retrieval_svc.bm25 import SparseVector
 from retrieval_svc.catalogue import Catalogue
+from retrieval_svc.indexed_text import IndexedText
 from retrieval_svc.model import (
     Child,
     DocumentRecord,
     IndexedChild,
+    IndexedParent,
     IndexIdentity,
     Parent,
     ParentKey,
@@ -33,8 +35,8 @@ from retrieval_svc.staging import (
     check_header,
     check_version,
 )
+from retrieval_svc.statistics import StageStatistics, StageSums
 from retrieval_svc.store.protocol import PointCounts, StoreCounts, VectorStore
-from retrieval_svc.terms import TermCounts, count_terms
 
 log = structlog.get_logger()
 
@@ -60,7 +62,7 @@ class Index:
     """Stages, activates and withdraws. `load` comes first.
 
     Args:
-        bm25_headings: put title and heading path before a child's text for BM25.
+        text: encodes children and parents for BM25.
         on_change: called after every activation, withdrawal and `load`.
         now: the clock, UTC.
     """
@@ -70,15 +72,13 @@ class Index:
         *,
         store: VectorStore,
         catalogue: Catalogue,
-        encoder: Bm25Encoder,
-        bm25_headings: bool,
+        text: IndexedText,
         on_change: Callable[[], None] = lambda: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store = store
         self._catalogue = catalogue
-        self._encoder = encoder
-        self._headings = bm25_headings
+        self._text = text
         self._on_change = on_change
         self._now = now
         self._switching = asyncio.Lock()
@@ -88,7 +88,7 @@ class Index:
     @property
     def sparse_fingerprint(self) -> str:
         """Identity of the BM25 weights this index writes."""
-        return f"{self._encoder.fingerprint}{'+headings' if self._headings else ''}"
+        return self._text.fingerprint
 
     @property
     def staging(self) -> frozenset[str]:
@@ -107,8 +107,8 @@ class Index:
         identity = self._store.identity
         if identity is not None and identity.sparse_fingerprint != self.sparse_fingerprint:
             raise PreconditionFailed(
-                "the index was built with other BM25 settings or another text analysis; restore the settings "
-                "or index the documents again into an empty data directory",
+                "the index was built with other BM25 settings or another text analysis; restore the "
+                "settings, or move the index away, start again and run 'radref kb verify --repair'",
                 reason="MODEL_FINGERPRINT_MISMATCH",
             )
         stages, documents = await self._store.catalogue()
@@ -123,8 +123,9 @@ class Index:
             if record.stage in incomplete:
                 log.error("searched document lacks points: stage it again", document_id=record.document_id)
         forgotten = incomplete - set(active)
-        terms = await self._store.terms(active)
-        self._catalogue.load((record for record in stages if record.stage not in forgotten), documents, terms)
+        statistics = await self._store.statistics(active)
+        kept = (record for record in stages if record.stage not in forgotten)
+        self._catalogue.load(kept, documents, statistics)
         if forgotten:
             await self._store.delete_stages(sorted(forgotten))
         self._on_change()
@@ -158,7 +159,7 @@ class Index:
         )
         self._staging.add(record.stage)
         try:
-            vectors: list[SparseVector] = []
+            sums = StageSums()
             waiting: list[NewParent] = []
             async for batch in batches:
                 checker.accept(batch)
@@ -167,13 +168,11 @@ class Index:
                     waiting += batch.parents
                     continue
                 await self._store.initialise(self._identity(header, checker.dimension))
-                vectors += await self._write(
-                    record, checker, Batch([*waiting, *batch.parents], batch.children)
-                )
+                await self._write(record, checker, Batch([*waiting, *batch.parents], batch.children), sums)
                 waiting = []
             checker.finish()
             await self._store.flush(header.metadata.topic)
-            await self._shielded(self._complete(record, count_terms(vectors)))
+            await self._shielded(self._complete(record, sums.statistics()))
         finally:
             self._staging.discard(record.stage)
         return StageCounts(header.parents, header.children)
@@ -252,21 +251,25 @@ class Index:
             if dropped:
                 await self._store.delete_stages(dropped)
 
-    async def _write(self, record: StageRecord, checker: StageChecker, batch: Batch) -> list[SparseVector]:
-        """Stores an accepted batch; returns the BM25 vectors of its children."""
-        parent_texts = [parent.text for parent in batch.parents]
-        child_texts = [
-            self._with_headings(
-                record, child.section_path, checker.texts[child.citation_id][child.start : child.end]
+    async def _write(self, record: StageRecord, checker: StageChecker, batch: Batch, sums: StageSums) -> None:
+        """Stores an accepted batch and counts it in."""
+        title = record.metadata.title
+        parent_vectors, child_vectors = await asyncio.to_thread(
+            lambda: (
+                self._text.parents(title, [(one.section_path, one.text) for one in batch.parents]),
+                self._text.children(
+                    title,
+                    [
+                        (one.section_path, checker.texts[one.citation_id][one.start : one.end])
+                        for one in batch.children
+                    ],
+                ),
             )
-            for child in batch.children
-        ]
-        encoded = await asyncio.to_thread(self._encoder.documents, [*parent_texts, *child_texts])
+        )
         parents = [
-            _stored(record.stage, parent, vector)
-            for parent, vector in zip(batch.parents, encoded, strict=False)
+            IndexedParent(_stored(record.stage, parent, vector), checker.keys[parent.citation_id], vector)
+            for parent, vector in zip(batch.parents, parent_vectors, strict=True)
         ]
-        sparse = encoded[len(parents) :]
         children = [
             IndexedChild(
                 child=Child(
@@ -281,19 +284,19 @@ class Index:
                 dense=child.vector,
                 sparse=vector,
             )
-            for child, vector in zip(batch.children, sparse, strict=True)
+            for child, vector in zip(batch.children, child_vectors, strict=True)
         ]
-        await self._store.add_parents(record.document_id, parents)
+        sums.parents += parent_vectors
+        sums.children += child_vectors
+        if batch.children:
+            sums.add_vectors(np.asarray([child.vector for child in batch.children], dtype=np.float32))
+        await self._store.add_parents(record, parents)
         await self._store.add_children(record.metadata.topic, record, children)
-        return sparse
 
-    def _with_headings(self, record: StageRecord, section_path: tuple[str, ...], text: str) -> str:
-        return "\n".join((record.metadata.title, *section_path, text)) if self._headings else text
-
-    async def _complete(self, record: StageRecord, terms: TermCounts) -> None:
+    async def _complete(self, record: StageRecord, statistics: StageStatistics) -> None:
         async with self._switching:
             record = replace(record, sequence=self._catalogue.next_sequence())
-            await self._store.put_stage(record, terms)
+            await self._store.put_stage(record, statistics)
             self._catalogue.add_stage(record)
 
     async def _follow(self, searched: Catalogue) -> None:
@@ -352,7 +355,7 @@ class Index:
     async def _switch(self, document_id: str, stage: str, previous: StageRecord | None) -> None:
         """Writes the document's record and, once it is durable, shows it to queries."""
         wanted = [name for name in (stage, previous.stage if previous else "") if name]
-        terms = await self._store.terms(wanted)
+        statistics = await self._store.statistics(wanted)
         record = DocumentRecord(
             document_id=document_id,
             stage=stage,
@@ -367,8 +370,8 @@ class Index:
             raise
         self._catalogue.put_document(
             record,
-            counted_in=terms[stage] if stage else None,
-            counted_out=terms[previous.stage] if previous else None,
+            counted_in=statistics[stage] if stage else None,
+            counted_out=statistics[previous.stage] if previous else None,
         )
         log.info(
             "document switched", document_id=document_id, index_version=record.sequence, withdrawn=not stage

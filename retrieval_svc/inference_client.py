@@ -97,7 +97,11 @@ class InferenceClient:
             raise error_from_rpc(exc, backend=_BACKEND) from exc
         if len(response.texts) != 1 or len(response.texts[0].embeddings) != 1:
             raise Internal("the inference service answered an embedding request with another number of texts")
-        return QueryEmbedding(list(response.texts[0].embeddings[0].values), response.fingerprint)
+        return QueryEmbedding(
+            list(response.texts[0].embeddings[0].values),
+            response.fingerprint,
+            compute_milliseconds=response.compute_milliseconds,
+        )
 
 
 class EmbedderCheck:

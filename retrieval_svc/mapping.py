@@ -9,12 +9,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from radref.api.common.v1 import documents_pb2
 from radref.api.retrieval.v1 import index_pb2, retrieval_pb2
 from radref.errors import InvalidInput
+from radref.unknown_fields import refuse_unknown_filters
 from radref.validity import Validity
 from retrieval_svc.catalogue import Snapshot
-from retrieval_svc.fusion import FusedChild
 from retrieval_svc.index import ListedVersion
 from retrieval_svc.model import Filters, IndexIdentity, Leg, Metadata
 from retrieval_svc.query import Limits, Preview, Query
+from retrieval_svc.ranking import FusedChild
 from retrieval_svc.retrieve import Retrieval, RetrievedParent
 from retrieval_svc.search import LegReport
 from retrieval_svc.staging import Batch, NewChild, NewParent, StageHeader
@@ -34,11 +35,12 @@ _VALIDITIES = {
 
 
 def query_from(request: retrieval_pb2.RetrieveRequest) -> Query:
-    """Raises InvalidInput (INVALID_FIELD) for a leg that is not known."""
+    """Raises InvalidInput for a leg (INVALID_FIELD) or a filter (UNKNOWN_FILTER) that is not known."""
     for value in request.legs:
         if value not in _LEGS:
             raise InvalidInput("unknown search leg", field="legs")
     filters = request.filters
+    refuse_unknown_filters(filters)
     return Query(
         text=request.query,
         legs=tuple(_LEGS[value] for value in request.legs),
@@ -67,7 +69,7 @@ def retrieve_response(retrieval: Retrieval, *, want_candidates: bool) -> retriev
         signals.best_bm25 = retrieval.signals.best_bm25
     return retrieval_pb2.RetrieveResponse(
         parents=[_parent(parent) for parent in retrieval.parents],
-        candidates=[_candidate(child) for child in retrieval.candidates] if want_candidates else [],
+        candidates=[_candidate(child) for child in retrieval.candidates()] if want_candidates else [],
         legs=[_leg_report(report) for report in retrieval.legs],
         signals=signals,
         embedder_fingerprint=retrieval.embedder_fingerprint,
@@ -174,7 +176,9 @@ def _parent(found: RetrievedParent) -> retrieval_pb2.RetrievedParent:
         passage.superseded_at.FromDatetime(found.standing.superseded_at)
     return retrieval_pb2.RetrievedParent(
         passage=passage,
-        rrf_score=found.ranked.rrf_score,
+        rrf_score=found.ranked.score,
+        dense_score=found.ranked.dense_score,
+        bm25_score=found.ranked.bm25_score,
         children=[_hit(child) for child in found.ranked.children],
         duplicate_document_ids=found.duplicates,
     )
@@ -191,7 +195,7 @@ def _hit(fused: FusedChild) -> documents_pb2.ChildHit:
     hit = documents_pb2.ChildHit(
         ordinal=child.ordinal,
         span=documents_pb2.Span(start=child.start, end=child.end),
-        rrf_score=fused.rrf_score,
+        rrf_score=fused.score,
         section_path=child.section_path,
     )
     if fused.dense_score is not None:

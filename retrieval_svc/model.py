@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +40,11 @@ class Metadata:
     supersedes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ParentKey:
-    """Names one stored parent. `stage` tells apart stagings of the same version, see `StageRecord`."""
+class ParentKey(NamedTuple):
+    """Names one stored parent. `stage` tells apart stagings of the same version, see `StageRecord`.
+
+    A tuple, because a question hashes thousands of them.
+    """
 
     stage: str
     citation_id: str
@@ -67,12 +70,35 @@ class Parent:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedParent:
+    """A parent to store, with what it is found by.
+
+    Attributes:
+        parent_text: key of its text, see `retrieval_svc.duplicates`.
+        sparse: BM25 weights of its text, title and heading path.
+    """
+
+    parent: Parent
+    parent_text: str
+    sparse: SparseVector
+
+
+@dataclass(frozen=True, slots=True)
+class ParentPlace:
+    """Identity of a parent without its text; `parent_text` as in `IndexedParent`."""
+
+    key: ParentKey
+    document_id: str
+    topic: str
+    parent_text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Child:
     """Identity and place of a child: [start, end) in code points of its parent's text.
 
     Attributes:
-        parent_text: key of the parent's text, see `retrieval_svc.duplicates`; empty where the index was
-            written before there were such keys.
+        parent_text: key of the parent's text, see `retrieval_svc.duplicates`.
     """
 
     parent: ParentKey
@@ -81,7 +107,7 @@ class Child:
     start: int
     end: int
     section_path: tuple[str, ...]
-    parent_text: str = ""
+    parent_text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +124,14 @@ class Hit:
     """A child that a leg found: cosine -1 to 1, or BM25 >= 0."""
 
     child: Child
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ParentHit:
+    """A parent that BM25 found: score >= 0."""
+
+    place: ParentPlace
     score: float
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from radref.errors import InvalidInput
-from retrieval_svc.model import Filters, Leg
+from retrieval_svc.language_tags import language_range
+from retrieval_svc.model import Filters, Leg, Metadata
 from retrieval_svc.profiles import Profile
 from retrieval_svc.staging import check_document_id, check_version, unknown_topic
 
@@ -14,6 +15,8 @@ MAX_QUERY = 20_000
 # Filter values of one field; a longer list is a mistake of the caller and costs time in every collection.
 MAX_FILTER_VALUES = 1000
 _YEARS = (1800, 2200)
+# Values named in an error message.
+_VALUES_NAMED = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,46 @@ def plan(query: Query, topics: Topics, profile: Profile) -> Plan:
     )
 
 
+def check_values(planned: Plan, documents: Mapping[str, Metadata], *, known: Callable[[str], bool]) -> None:
+    """Checks that something searched has each value that is filtered for: a mistyped one must not look like
+    missing evidence.
+
+    Args:
+        documents: metadata of the searched documents, by id.
+        known: whether a document that is not searched ever was, or is staged; such a one is no error.
+
+    Raises:
+        InvalidInput: UNKNOWN_FILTER_VALUE.
+    """
+    filters = planned.filters
+    for document_id in filters.document_ids:
+        if document_id not in documents and not known(document_id):
+            raise InvalidInput(
+                f"there is no document '{document_id}'",
+                reason="UNKNOWN_FILTER_VALUE",
+                field="filters.document_ids",
+            )
+    if filters.languages:
+        there = {tag for one in documents.values() for tag in language_range(one.language)}
+        for language in filters.languages:
+            if language.lower() not in there:
+                raise _unknown_value("languages", language, {tag.split("-")[0] for tag in there})
+    if filters.source_categories:
+        categories = {one.source_category for one in documents.values()} - {""}
+        for category in filters.source_categories:
+            if category not in categories:
+                raise _unknown_value("source_categories", category, categories)
+
+
+def _unknown_value(name: str, value: str, there: Iterable[str]) -> InvalidInput:
+    listed = ", ".join(sorted(there)[:_VALUES_NAMED]) or "none"
+    return InvalidInput(
+        f"no searched document has '{value}' among its {name.replace('_', ' ')}; there are: {listed}",
+        reason="UNKNOWN_FILTER_VALUE",
+        field=f"filters.{name}",
+    )
+
+
 def _limited(profile: Profile, limits: Limits) -> Profile:
     for name, value, highest in (
         ("per_collection", limits.per_collection, 1000),
@@ -134,6 +177,7 @@ def _limited(profile: Profile, limits: Limits) -> Profile:
         parents=limits.parents or profile.parents,
         # A leg read less deep than what is kept would make the limit unreachable.
         leg_depth=max(profile.leg_depth, per_collection),
+        pool=max(profile.pool, limits.parents),
     )
 
 

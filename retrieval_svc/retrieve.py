@@ -1,9 +1,9 @@
-"""From a question to ranked parents: embed, search, fuse, look up."""
+"""From a question to ranked parents: embed and search, rank, look up."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,28 +19,32 @@ from radref.errors import (
 )
 from radref.service.metrics import DEGRADED, stage_timer
 from radref.validity import Standing, standing
-from retrieval_svc.bm25 import Bm25Encoder, SparseVector
 from retrieval_svc.catalogue import Catalogue, Snapshot
-from retrieval_svc.duplicates import duplicate_parents, other_documents
-from retrieval_svc.fusion import FusedChild, RankedParent, cut_children, rank_parents, score_children
+from retrieval_svc.funnel import Funnel, Ranked, search_and_rank
 from retrieval_svc.generations import Generation
-from retrieval_svc.model import Leg, Parent, ParentKey, StageRecord
-from retrieval_svc.profiles import IdfScope, Profile
-from retrieval_svc.query import Plan, Query, Topics, plan
-from retrieval_svc.search import LegReport, Searched, search_legs
-from retrieval_svc.signals import COVERAGE_PARENTS, Signals, best_score, term_coverage
+from retrieval_svc.indexed_text import IndexedText
+from retrieval_svc.model import Leg, Parent, StageRecord
+from retrieval_svc.profiles import Profile
+from retrieval_svc.query import Plan, Query, Topics, check_values, plan
+from retrieval_svc.ranking import FusedChild, RankedParent
+from retrieval_svc.search import LegReport, Search
+from retrieval_svc.signals import COVERAGE_PARENTS, Signals, term_coverage
 from retrieval_svc.store.protocol import VectorStore
-from retrieval_svc.terms import TermStatistics
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class QueryEmbedding:
-    """A question's vector (L2 norm 1) and the fingerprint of the model that made it."""
+    """A question's vector (L2 norm 1) and the fingerprint of the model that made it.
+
+    Attributes:
+        compute_milliseconds: time the model worked on it; 0 = not known.
+    """
 
     vector: Sequence[float]
     fingerprint: str
+    compute_milliseconds: float = 0.0
 
 
 # Vector of a question by the model with this fingerprint.
@@ -69,12 +73,12 @@ class Retrieval:
 
     Attributes:
         parents: those of documents in force first, best first among them; the others behind, best first.
-        candidates: every fused child, best first.
-        timings: milliseconds by stage: embed (where done), search, parents.
+        candidates: makes the list of every fused child, best first.
+        timings: milliseconds by stage, as the proto says.
     """
 
     parents: tuple[RetrievedParent, ...]
-    candidates: tuple[FusedChild, ...]
+    candidates: Callable[[], Sequence[FusedChild]]
     legs: tuple[LegReport, ...]
     signals: Signals
     embedder_fingerprint: str
@@ -89,6 +93,7 @@ class Retriever:
         searched: the generation that is searched now; a question stays with one to its end.
         embed: makes the question's dense vector; raises RadrefError.
         embed_timeout: seconds after which the search goes on without the dense leg, > 0.
+        search_timeout: seconds after which the search goes on without a collection, > 0.
         now: the clock, UTC; tells what is in force.
     """
 
@@ -96,17 +101,19 @@ class Retriever:
         self,
         *,
         searched: Callable[[], Generation],
-        encoder: Bm25Encoder,
+        text: IndexedText,
         embed: EmbedQuery,
         embed_timeout: float,
+        search_timeout: float,
         profile: Profile,
         topics: Topics,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._searched = searched
-        self._encoder = encoder
+        self._text = text
         self._embed = embed
         self._embed_timeout = embed_timeout
+        self._search_timeout = search_timeout
         self._profile = profile
         self._topics = topics
         self._now = now
@@ -114,55 +121,55 @@ class Retriever:
     async def retrieve(self, query: Query) -> Retrieval:
         """Finds the passages for a question.
 
-        A leg that fails in a collection is reported and the rest answers; embedding that fails costs the
-        dense leg only.
+        A leg that fails or is late in a collection is reported and the rest answers; embedding that fails
+        costs the dense leg only.
 
         Raises:
-            InvalidInput: see `retrieval_svc.query.plan`.
+            InvalidInput: see `retrieval_svc.query.plan` and `check_values`.
             NotFound: the version to preview is not staged (UNKNOWN_VERSION).
             PreconditionFailed: the question was embedded by another model than the index
                 (MODEL_FINGERPRINT_MISMATCH).
             Unavailable: every leg failed in every collection.
         """
         planned = plan(query, self._topics, self._profile)
-        timings: dict[str, float] = {}
-        terms = self._encoder.query(planned.text) if Leg.BM25 in planned.legs else SparseVector((), ())
         generation = self._searched()
-        dense = await self._dense(planned, generation, timings)
-        # From here on one snapshot: what is switched meanwhile does not concern this query.
+        # One generation and one snapshot to the end: what is switched meanwhile does not concern this query.
         snapshot = _snapshot(planned, generation.catalogue)
+        check_values(planned, snapshot.documents, known=generation.catalogue.knows)
         standings = _Standings(snapshot, self._now())
-        with stage_timer("search") as clock:
-            searched = await self._search(planned, generation, dense, terms, snapshot)
-            profile = planned.profile
-            scored = score_children(searched.hits, scope=profile.fusion, rrf_k=profile.rrf_k)
-            repeated = duplicate_parents(
-                (fused.child for fused in scored), lambda document_id: standings.of(document_id).in_force
-            )
-            fused = cut_children(
-                (fused for fused in scored if fused.child.parent not in repeated),
-                per_collection=profile.per_collection,
-                candidates=profile.candidates,
-            )
-            ranked = rank_parents(fused, parents=profile.parents, fill=profile.fill_parents)
-        timings["search"] = clock.milliseconds
+        search = Search(
+            generation.store,
+            filters=planned.filters,
+            active=snapshot.stages,
+            timeout=self._search_timeout,
+        )
+        timings: dict[str, float] = {}
+        funnel = Funnel(
+            plan=planned,
+            topics=self._topics,
+            statistics=generation.catalogue.statistics,
+            stages=snapshot.stages,
+            terms=self._text.query(planned.text),
+            in_force=lambda document_id: standings.of(document_id).in_force,
+        )
+        ranked = await search_and_rank(
+            funnel, search, lambda: self._dense(planned, generation, search, timings), timings
+        )
+        _report(search)
         with stage_timer("parents") as clock:
-            duplicates = other_documents(
-                repeated, {fused.child.parent: fused.child.document_id for fused in scored}
-            )
-            parents = await _parents(generation.store, ranked, snapshot, standings, duplicates)
+            parents = await _parents(generation.store, ranked, snapshot, standings)
         timings["parents"] = clock.milliseconds
+        timings["store_compute"] = search.store_seconds * 1000
         return Retrieval(
             # A stable sort: the order of relevance stays on both sides.
             parents=tuple(sorted(parents, key=lambda found: not found.standing.in_force)),
-            candidates=tuple(fused),
-            legs=searched.reports,
+            candidates=ranked.ranking.candidates,
+            legs=search.reports,
             signals=Signals(
-                best_dense=best_score(searched.hits, Leg.DENSE),
-                best_bm25=best_score(searched.hits, Leg.BM25),
+                best_dense=ranked.best_dense,
+                best_bm25=ranked.best_bm25,
                 term_coverage=term_coverage(
-                    (terms.indices or self._encoder.query(planned.text).indices),
-                    (found.parent.terms for found in parents[:COVERAGE_PARENTS]),
+                    funnel.terms.indices, (found.parent.terms for found in parents[:COVERAGE_PARENTS])
                 ),
             ),
             embedder_fingerprint=generation.fingerprint,
@@ -171,11 +178,15 @@ class Retriever:
         )
 
     async def _dense(
-        self, planned: Plan, generation: Generation, timings: dict[str, float]
+        self, planned: Plan, generation: Generation, search: Search, timings: dict[str, float]
     ) -> Sequence[float] | None:
         """The question's vector; None when the leg is not asked for or embedding failed."""
         fingerprint = generation.fingerprint
-        if Leg.DENSE not in planned.legs or not fingerprint:
+        if Leg.DENSE not in planned.legs:
+            return None
+        if not fingerprint:
+            # An empty index needs no vector: the leg goes well and finds nothing.
+            search.skipped(Leg.DENSE, planned.topics, ok=True)
             return None
         try:
             with stage_timer("embed") as clock:
@@ -188,6 +199,7 @@ class Retriever:
                     metadata={"backend": "inference"},
                 ) from exc
             log.warning("dense leg left out", error=type(exc).__name__)
+            search.skipped(Leg.DENSE, planned.topics, ok=False)
             return None
         finally:
             timings["embed"] = clock.milliseconds
@@ -197,50 +209,22 @@ class Retriever:
                 reason="MODEL_FINGERPRINT_MISMATCH",
                 metadata={"index": fingerprint, "loaded": embedding.fingerprint},
             )
+        if embedding.compute_milliseconds:
+            timings["embed_compute"] = embedding.compute_milliseconds
         return embedding.vector
 
-    async def _search(
-        self,
-        planned: Plan,
-        generation: Generation,
-        dense: Sequence[float] | None,
-        terms: SparseVector,
-        snapshot: Snapshot,
-    ) -> Searched:
-        statistics = generation.catalogue.statistics
-        searched = await search_legs(
-            generation.store,
-            dense=dense,
-            sparse=self._weighted(planned, terms, statistics) if Leg.BM25 in planned.legs else {},
-            topics=planned.topics,
-            depth=planned.profile.leg_depth,
-            filters=planned.filters,
-            active=snapshot.stages,
-        )
-        reports = searched.reports
-        if Leg.DENSE in planned.legs and dense is None:
-            # An empty index needs no vector: there the leg went well and found nothing.
-            ok = not generation.fingerprint
-            reports = (*(LegReport(Leg.DENSE, topic, ok, 0) for topic in planned.topics), *reports)
-        failed = {report.leg for report in reports if not report.ok}
-        for leg in failed:
-            DEGRADED.labels(leg=leg.value).inc()
-        if not any(report.ok for report in reports):
-            raise Unavailable("the search failed in every collection", metadata={"backend": "vector-store"})
-        return Searched(searched.hits, reports)
 
-    def _weighted(
-        self, planned: Plan, terms: SparseVector, statistics: TermStatistics
-    ) -> dict[str, SparseVector]:
-        """The query's terms with their IDF, by topic."""
-        if planned.profile.idf is IdfScope.COLLECTION:
-            return {topic: statistics.weigh(terms, (topic,)) for topic in planned.topics}
-        # A filter does not change how rare a word is in the corpus; a topic on request counts for itself.
-        corpus = statistics.weigh(terms, self._topics.default)
-        return {
-            topic: corpus if topic in self._topics.default else statistics.weigh(terms, (topic,))
-            for topic in planned.topics
-        }
+def _report(search: Search) -> None:
+    """Counts legs that failed anywhere.
+
+    Raises:
+        Unavailable: everything failed.
+    """
+    reports = search.reports
+    for leg in {report.leg for report in reports if not report.ok}:
+        DEGRADED.labels(leg=leg.value).inc()
+    if not any(report.ok for report in reports):
+        raise Unavailable("the search failed in every collection", metadata={"backend": "vector-store"})
 
 
 def _snapshot(planned: Plan, catalogue: Catalogue) -> Snapshot:
@@ -259,16 +243,12 @@ def _snapshot(planned: Plan, catalogue: Catalogue) -> Snapshot:
 
 
 async def _parents(
-    store: VectorStore,
-    ranked: Sequence[RankedParent],
-    snapshot: Snapshot,
-    standings: _Standings,
-    duplicates: Mapping[ParentKey, Sequence[str]],
+    store: VectorStore, ranked: Ranked, snapshot: Snapshot, standings: _Standings
 ) -> list[RetrievedParent]:
-    """The parents with their text, in the order of `ranked`."""
-    stored = await store.parents([parent.key for parent in ranked])
+    """The ranked parents with their text, in the same order."""
+    stored = await store.parents([parent.key for parent in ranked.ranking.parents])
     found = []
-    for parent in ranked:
+    for parent in ranked.ranking.parents:
         if parent.key not in stored:
             log.error("parent missing in the index", citation_id=parent.key.citation_id)
             continue
@@ -279,7 +259,7 @@ async def _parents(
                 record=record,
                 ranked=parent,
                 standing=standings.of(record.document_id),
-                duplicates=duplicates.get(parent.key, ()),
+                duplicates=ranked.ranking.duplicates.get(parent.key, ()),
             )
         )
     return found

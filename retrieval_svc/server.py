@@ -15,13 +15,14 @@ from retrieval_svc.bm25 import Bm25Encoder
 from retrieval_svc.catalogue import Catalogue
 from retrieval_svc.generations import Generations
 from retrieval_svc.index import Index
+from retrieval_svc.indexed_text import IndexedText
 from retrieval_svc.inference_client import EmbedderCheck, InferenceClient
 from retrieval_svc.maintenance import Maintenance
 from retrieval_svc.retrieve import Retriever
 from retrieval_svc.service import IndexServicer, RetrievalServicer
 from retrieval_svc.settings import RetrievalSettings
-from retrieval_svc.store.edge.generations import EdgeGenerations
-from retrieval_svc.store.protocol import VectorStore
+from retrieval_svc.store.protocol import GenerationStores, VectorStore
+from retrieval_svc.store.settings import QdrantStoreSettings
 
 log = structlog.get_logger()
 
@@ -31,7 +32,7 @@ async def compose(settings: RetrievalSettings) -> App:
     topics = settings.collections
     channel = open_channel(settings.inference_target)
     inference = InferenceClient(channel, timeout=settings.embed_timeout_seconds)
-    encoder = Bm25Encoder(k=settings.bm25_k, b=settings.bm25_b, avg_len=settings.bm25_avg_len)
+    text = _indexed_text(settings)
 
     def count_documents() -> None:
         documents = generations.searched.catalogue.active_documents()
@@ -42,18 +43,11 @@ async def compose(settings: RetrievalSettings) -> App:
         return Index(
             store=store,
             catalogue=catalogue,
-            encoder=encoder,
-            bm25_headings=settings.bm25_headings,
+            text=text,
             on_change=on_change,
         )
 
-    generations = Generations(
-        EdgeGenerations(
-            settings.data_dir, topics=topics.all, compact_after_changes=settings.compact_after_changes
-        ),
-        make_index,
-        on_change=count_documents,
-    )
+    generations = Generations(_stores(settings), make_index, on_change=count_documents)
     try:
         await generations.open()
     except BaseException:
@@ -61,9 +55,10 @@ async def compose(settings: RetrievalSettings) -> App:
         raise
     retriever = Retriever(
         searched=lambda: generations.searched,
-        encoder=encoder,
+        text=text,
         embed=inference.embed_query,
         embed_timeout=settings.embed_timeout_seconds,
+        search_timeout=settings.search_timeout_seconds,
         profile=settings.profile.resolve(),
         topics=topics,
     )
@@ -102,6 +97,35 @@ async def compose(settings: RetrievalSettings) -> App:
         workers=[maintenance.run],
         closers=[generations.close, close_channel],
     )
+
+
+def _indexed_text(settings: RetrievalSettings) -> IndexedText:
+    k, b = settings.bm25_k, settings.bm25_b
+    return IndexedText(
+        child=Bm25Encoder(k=k, b=b, avg_len=settings.bm25_avg_len),
+        parent=Bm25Encoder(k=k, b=b, avg_len=settings.bm25_parent_avg_len),
+        child_headings=settings.bm25_headings,
+    )
+
+
+def _stores(settings: RetrievalSettings) -> GenerationStores:
+    """Where the index is; its engine is imported here so that the other one need not be installed."""
+    store, topics = settings.store, settings.collections.all
+    if not isinstance(store, QdrantStoreSettings):
+        from retrieval_svc.store.edge.generations import EdgeGenerations
+
+        return EdgeGenerations(
+            settings.data_dir, topics=topics, compact_after_changes=settings.compact_after_changes
+        )
+    from retrieval_svc.store.server.collections import Layout
+    from retrieval_svc.store.server.connection import Server, ServerAddress, open_client
+    from retrieval_svc.store.server.generations import ServerGenerations
+
+    address = ServerAddress(store.host, store.port, store.tls, store.authority(), store.key())
+    client = open_client(address, timeout=store.timeout_seconds)
+    server = Server(client, search_timeout=store.search_timeout_seconds, timeout=store.timeout_seconds)
+    layout = Layout(store.shards, store.replicas, store.write_replicas, store.on_disk)
+    return ServerGenerations(server, prefix=store.prefix, topics=topics, layout=layout)
 
 
 def main() -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrieval_svc.fusion import LegHits
-from retrieval_svc.model import Leg, TermIds
+from retrieval_svc.model import TermIds
 
 # Parents whose text counts for term coverage; said in retrieval.proto.
 COVERAGE_PARENTS = 5
@@ -23,20 +22,17 @@ class Signals:
     term_coverage: float
 
 
-def best_score(hits: LegHits, leg: Leg) -> float | None:
-    """Highest score of a leg in any collection; None when it returned nothing."""
-    return max((hit.score for (_, name), found in hits.items() if name is leg for hit in found), default=None)
-
-
 def term_coverage(query_terms: Sequence[int], parents: Iterable[TermIds]) -> float:
     """Share of the question's distinct content terms that stand in any of the parents, 0 to 1.
 
-    0 for a question without content terms.
+    The terms of each parent are sorted. 0 for a question without content terms.
     """
     wanted = np.unique(np.asarray(query_terms, dtype=np.uint32))
     if not wanted.size:
         return 0.0
     found = np.zeros(wanted.size, dtype=bool)
     for terms in parents:
-        found |= np.isin(wanted, terms)
+        if terms.size:
+            # Both are sorted: looking the few terms up is ten times cheaper than comparing sets.
+            found |= terms[np.minimum(np.searchsorted(terms, wanted), terms.size - 1)] == wanted
     return float(found.mean())

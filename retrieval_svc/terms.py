@@ -1,4 +1,4 @@
-"""Document frequencies of BM25 terms over what is searched, and the IDF they give.
+"""How many texts hold each BM25 term, over what is searched, and the IDF they give.
 
 The store could apply IDF by itself, but each collection would count for itself, points of other versions
 included: scores of different collections could not be compared, and they would drift until old points are
@@ -21,37 +21,37 @@ from retrieval_svc.bm25 import SparseVector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermCounts:
-    """How many children of one version hold each term.
+    """How many texts of one version (its children, or its parents) hold each term.
 
     Attributes:
-        children: children counted.
+        texts: texts counted.
         ids: distinct term ids, uint32, shape (n,).
-        counts: children that hold the term, >= 1, uint32, shape (n,).
+        counts: texts that hold the term, >= 1, uint32, shape (n,).
     """
 
-    children: int
+    texts: int
     ids: npt.NDArray[np.uint32]
     counts: npt.NDArray[np.uint32]
 
     def encode(self) -> dict[str, int | str]:
         """A JSON form: little-endian arrays in base64."""
-        return {"children": self.children, "ids": encode_ids(self.ids), "counts": encode_ids(self.counts)}
+        return {"texts": self.texts, "ids": encode_ids(self.ids), "counts": encode_ids(self.counts)}
 
     @classmethod
     def decode(cls, value: dict[str, int | str]) -> TermCounts:
         """Inverse of `encode`."""
-        return cls(int(value["children"]), decode_ids(str(value["ids"])), decode_ids(str(value["counts"])))
+        return cls(int(value["texts"]), decode_ids(str(value["ids"])), decode_ids(str(value["counts"])))
 
 
 def count_terms(vectors: Iterable[SparseVector]) -> TermCounts:
-    """Counts over the BM25 vectors of the children of one version."""
+    """Counts over the BM25 vectors of the texts of one version."""
     frequencies: Counter[int] = Counter()
-    children = 0
+    texts = 0
     for vector in vectors:
-        children += 1
+        texts += 1
         frequencies.update(vector.indices)
     return TermCounts(
-        children=children,
+        texts=texts,
         ids=np.fromiter(frequencies.keys(), dtype=np.uint32, count=len(frequencies)),
         counts=np.fromiter(frequencies.values(), dtype=np.uint32, count=len(frequencies)),
     )
@@ -61,19 +61,19 @@ class TermStatistics:
     """Sums of the counts of all active versions, by topic. Not thread-safe: used on the event loop only."""
 
     def __init__(self) -> None:
-        self._children: Counter[str] = Counter()
+        self._texts: Counter[str] = Counter()
         self._frequencies: defaultdict[str, Counter[int]] = defaultdict(Counter)
 
     def add(self, topic: str, terms: TermCounts) -> None:
         """Counts a version in."""
-        self._children[topic] += terms.children
+        self._texts[topic] += terms.texts
         frequencies = self._frequencies[topic]
         for term, count in zip(terms.ids.tolist(), terms.counts.tolist(), strict=True):
             frequencies[term] += count
 
     def remove(self, topic: str, terms: TermCounts) -> None:
         """Counts a version out that was counted in."""
-        self._children[topic] -= terms.children
+        self._texts[topic] -= terms.texts
         frequencies = self._frequencies[topic]
         for term, count in zip(terms.ids.tolist(), terms.counts.tolist(), strict=True):
             frequencies[term] -= count
@@ -81,12 +81,12 @@ class TermStatistics:
                 del frequencies[term]
 
     def weigh(self, query: SparseVector, topics: Sequence[str]) -> SparseVector:
-        """The query's terms weighted with their IDF over the children of `topics`.
+        """The query's terms weighted with their IDF over the texts of `topics`.
 
-        idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)), N children of which n hold t: the non-negative form that
+        idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)), N texts of which n hold t: the non-negative form that
         Lucene and Qdrant use.
         """
-        total = sum(self._children[topic] for topic in topics)
+        total = sum(self._texts[topic] for topic in topics)
         weights = []
         for term in query.indices:
             holding = sum(self._frequencies[topic][term] for topic in topics if topic in self._frequencies)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import grpc
 
-from gateway.model import Generated, Passage, PromptMessage, RankedPassage
+from gateway.model import Generated, Passage, PromptMessage, RankedPassage, Reranked
 from radref.api.common.v1 import documents_pb2
 from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
 from radref.errors import Unavailable
@@ -25,13 +25,17 @@ class InferenceClient:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = inference_pb2_grpc.InferenceServiceStub(channel)
 
-    async def rerank(self, query: str, passages: Sequence[Passage]) -> tuple[Sequence[float], str]:
+    async def rerank(self, query: str, passages: Sequence[Passage]) -> Reranked:
         request = inference_pb2.RerankRequest(query=query, documents=[passage.text for passage in passages])
         try:
             response = await self._stub.Rerank(request, timeout=RERANK_TIMEOUT_SECONDS)
         except grpc.aio.AioRpcError as exc:
             raise error_from_rpc(exc, backend="inference") from None
-        return [document.score for document in response.documents], response.fingerprint
+        return Reranked(
+            [document.score for document in response.documents],
+            response.fingerprint,
+            response.compute_milliseconds,
+        )
 
     async def generate(
         self,

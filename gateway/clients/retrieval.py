@@ -44,6 +44,8 @@ class RetrievalClient:
                     rrf_score=parent.rrf_score,
                     children=tuple(child_hit_from(child) for child in parent.children),
                     duplicate_document_ids=tuple(parent.duplicate_document_ids),
+                    dense_score=parent.dense_score if parent.HasField("dense_score") else None,
+                    bm25_score=parent.bm25_score if parent.HasField("bm25_score") else None,
                 )
                 for parent in response.parents
             ),

@@ -45,12 +45,14 @@ class EmbeddedTexts:
         token_counts: n counts with prefix and special tokens, before truncation.
         truncated: n flags, true where the end of the text did not fit into the window.
         fingerprint: of the model that made the vectors.
+        compute_seconds: the model worked on them, see EmbedResponse in inference.proto; 0 = not known.
     """
 
     vectors: NDArray[np.float32]
     token_counts: Sequence[int]
     truncated: Sequence[bool]
     fingerprint: str
+    compute_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,19 @@ class EmbeddedSpans:
     vectors: NDArray[np.float32]
     token_count: int
     fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class LateChunked:
+    """Vectors of the spans of n texts.
+
+    Attributes:
+        texts: in the order of the request.
+        compute_seconds: as in EmbeddedTexts, for all texts together.
+    """
+
+    texts: Sequence[EmbeddedSpans]
+    compute_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +147,7 @@ class Embedder(Protocol):
             urgent: a person waits for it: queued with the questions.
         """
 
-    async def embed_spans(self, texts: Sequence[SpannedText]) -> list[EmbeddedSpans]:
+    async def embed_spans(self, texts: Sequence[SpannedText]) -> LateChunked:
         """Late chunking: a text goes through the encoder once, its token vectors are averaged over each span.
 
         Prefix and special tokens belong to no span, so the span of a whole text is not quite its document

@@ -59,7 +59,8 @@ class TokenSequence(NamedTuple, Generic[T_co]):
 class Request:
     """The sequences of one caller: those that wait, longest last, and what came of the others.
 
-    Waiting ones belong to the lanes (under their lock), results to the caller's event loop.
+    Waiting ones belong to the lanes (under their lock), results to the caller's event loop, and the seconds
+    of its batches to the encoder's thread until the request is finished.
 
     Args:
         lane: where it waits.
@@ -82,6 +83,7 @@ class Request:
         self.unfinished = len(sequences)
         self.arrived = time.monotonic()
         self.started = False
+        self.compute_seconds = 0.0
         self._finished = finished
 
     def put(self, index: int, result: object) -> None:

@@ -32,11 +32,14 @@ class RerankedDocuments:
         scores: n values, 0 (irrelevant) to 1 (relevant), finite.
         truncated: n flags, true where the end of the document did not fit into the window.
         fingerprint: of the model that scored.
+        compute_seconds: the model worked on them, see RerankResponse in inference.proto; 0 = not known, as of
+            every remote model: a server's answer does not tell its own waiting from its work.
     """
 
     scores: Sequence[float]
     truncated: Sequence[bool]
     fingerprint: str
+    compute_seconds: float = 0.0
 
 
 class Reranker(Protocol):

@@ -50,10 +50,16 @@ app.add_typer(config.app, name="config")
 def _add_commands_of_other_packages() -> None:
     for entry in entry_points(group="radref.commands"):
         try:
-            app.add_typer(entry.load(), name=entry.name)
+            loaded = entry.load()
         except ModuleNotFoundError as exc:
             # Its extra is not installed: the command says so when it is used.
             _add_missing(entry.name, exc.name or "?")
+            continue
+        # A group of commands, or a function that is one.
+        if isinstance(loaded, typer.Typer):
+            app.add_typer(loaded, name=entry.name)
+        else:
+            app.command(entry.name)(loaded)
 
 
 def _add_missing(name: str, module: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from retrieval_svc.bm25 import SparseVector
 from retrieval_svc.model import (
@@ -12,12 +12,28 @@ from retrieval_svc.model import (
     Filters,
     Hit,
     IndexedChild,
+    IndexedParent,
     IndexIdentity,
     Parent,
+    ParentHit,
     ParentKey,
     StageRecord,
 )
-from retrieval_svc.terms import TermCounts
+from retrieval_svc.statistics import StageStatistics
+
+H = TypeVar("H")
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[H]):
+    """Hits of one search, best first.
+
+    Attributes:
+        seconds: time the store worked on it, without waiting in this process; >= 0.
+    """
+
+    hits: list[H]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +107,15 @@ class VectorStore(Protocol):
         """
         ...
 
-    async def add_parents(self, document_id: str, parents: Sequence[Parent]) -> None:
-        """Stores parents of a staging; durable after `flush`."""
+    async def add_parents(self, record: StageRecord, parents: Sequence[IndexedParent]) -> None:
+        """Stores parents of a staging; durable after `flush`. `record` as in `add_children`."""
         ...
 
     async def add_children(self, topic: str, record: StageRecord, children: Sequence[IndexedChild]) -> None:
         """Stores children of a staging in the topic's collection; durable after `flush`.
 
         Args:
-            record: gives version, language, source category and year, which filters use.
+            record: gives document, version, topic, language, source category and year, which filters use.
         """
         ...
 
@@ -107,7 +123,7 @@ class VectorStore(Protocol):
         """Makes the parents and the children of a topic durable."""
         ...
 
-    async def put_stage(self, record: StageRecord, terms: TermCounts) -> None:
+    async def put_stage(self, record: StageRecord, statistics: StageStatistics) -> None:
         """Records that a staging is complete. Durable when it returns."""
         ...
 
@@ -127,20 +143,46 @@ class VectorStore(Protocol):
         """Every stage and document record."""
         ...
 
-    async def terms(self, stages: Sequence[str]) -> dict[str, TermCounts]:
-        """Term counts of stagings; unknown ones are left out."""
+    async def statistics(self, stages: Sequence[str]) -> dict[str, StageStatistics]:
+        """Statistics of stagings; unknown ones are left out."""
         ...
 
     async def search_dense(
-        self, topic: str, vector: Sequence[float], *, limit: int, filters: Filters
-    ) -> list[Hit]:
-        """Children of one collection by cosine, best first, all versions."""
+        self,
+        topic: str,
+        vector: Sequence[float],
+        *,
+        limit: int,
+        filters: Filters,
+        parents: Sequence[ParentKey] = (),
+    ) -> Found[Hit]:
+        """Children of one collection by cosine, best first, all versions.
+
+        Args:
+            parents: only children of these; empty = of all.
+        """
         ...
 
     async def search_sparse(
         self, topic: str, vector: SparseVector, *, limit: int, filters: Filters
-    ) -> list[Hit]:
+    ) -> Found[Hit]:
         """Children of one collection by dot product, best first, all versions; only those sharing a term."""
+        ...
+
+    async def search_parents(
+        self,
+        topics: Sequence[str],
+        vector: SparseVector,
+        *,
+        limit: int,
+        filters: Filters,
+        parents: Sequence[ParentKey] = (),
+    ) -> Found[ParentHit]:
+        """Parents of some topics by dot product, best first, all versions; only those sharing a term.
+
+        Args:
+            parents: only these; empty = all.
+        """
         ...
 
     async def parents(self, keys: Sequence[ParentKey]) -> dict[ParentKey, Parent]:

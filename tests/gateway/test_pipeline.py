@@ -20,6 +20,7 @@ from gateway.model import (
     Passage,
     PromptMessage,
     RankedPassage,
+    Reranked,
     RerankMode,
     Retrieved,
     SearchQuery,
@@ -71,8 +72,10 @@ class Searching:
 
 
 class Reranking:
-    async def rerank(self, query: str, passages: Sequence[Passage]) -> tuple[Sequence[float], str]:
-        return [passage.ordinal / 100 for passage in passages], "rr@1"
+    compute_milliseconds = 0.0
+
+    async def rerank(self, query: str, passages: Sequence[Passage]) -> Reranked:
+        return Reranked([passage.ordinal / 100 for passage in passages], "rr@1", self.compute_milliseconds)
 
 
 class Generating:
@@ -204,11 +207,22 @@ async def test_degraded_search_is_said() -> None:
     assert any(n.kind is NoticeKind.DEGRADED_SEARCH and "dense/safety" in n.message for n in answer.notices)
 
 
+async def test_compute_times_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reranking, "compute_milliseconds", 3.5)
+    timings = {"embed": 5.0, "search": 2.0, "parents": 1.0, "embed_compute": 4.0, "store_compute": 1.5}
+    made, _, _ = pipeline(replace(STRONG, timings=timings), rerank=True)
+    found = (await made.search(SearchQuery("limits"))).timings
+    assert {stage: found[stage] for stage in timings} == timings
+    assert found["rerank_compute"] == 3.5
+
+
 async def test_reranking_reorders_and_can_be_switched_off() -> None:
     made, _, _ = pipeline(rerank=True)
     on = await made.search(SearchQuery("limits"))
     assert [p.passage.ordinal for p in on.parents][:2] == [12, 11]
     assert on.versions.reranker == "rr@1"
+    assert "rerank" in on.timings
+    assert "rerank_compute" not in on.timings  # the model does not tell
     off = await made.search(SearchQuery("limits", rerank=RerankMode.OFF))
     assert [p.passage.ordinal for p in off.parents][:2] == [0, 1]
     assert off.parents[0].rerank_score is None

@@ -182,7 +182,7 @@ async def test_vectors_are_the_plain_means(
     assert (description.id, description.backend) == (MODEL_ID, "onnx")
     assert (description.dimension, description.window) == (HIDDEN, WINDOW)
     assert len(bytes.fromhex(description.fingerprint)) == len(bytes.fromhex(description.tokenizer)) == 8
-    (late,) = await made.embed_spans([SpannedText("доза " * 60, [(0, 4), (100, 200), (295, 299)])])
+    (late,) = (await made.embed_spans([SpannedText("доза " * 60, [(0, 4), (100, 200), (295, 299)])])).texts
     assert late.vectors.shape == (3, HIDDEN)
     (counted,) = await made.tokenize(["a <s> b"], want_offsets=True)
     assert counted.offsets is not None

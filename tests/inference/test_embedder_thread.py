@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from inference_svc.embedders.lanes import EncoderLanes, Lane, TokenSequence
+from inference_svc.embedders.onnx_e5 import encoder_thread
 from inference_svc.embedders.onnx_e5.encoder_thread import EncoderThread
 from radref.errors import Internal, InvalidInput, Overloaded, Unavailable
 
@@ -55,9 +57,15 @@ def sequence(*ids: int, take: Callable[[NDArray[np.float32]], float] = total) ->
     return TokenSequence(np.array(ids, np.int64), take)
 
 
+async def results(
+    thread: EncoderThread, lane: Lane, sequences: Sequence[TokenSequence[float]]
+) -> list[float]:
+    return (await thread.run(lane, sequences)).results
+
+
 async def blocked(model: Model, thread: EncoderThread) -> asyncio.Task[list[float]]:
     """A pass that runs, so that what comes next has to wait."""
-    task = asyncio.create_task(thread.run(Lane.DOCUMENT, [sequence(1)]))
+    task = asyncio.create_task(results(thread, Lane.DOCUMENT, [sequence(1)]))
     await asyncio.to_thread(model.begun.wait, 30)
     return task
 
@@ -65,7 +73,7 @@ async def blocked(model: Model, thread: EncoderThread) -> asyncio.Task[list[floa
 async def started(
     thread: EncoderThread, *sequences: TokenSequence[float], lane: Lane = Lane.QUESTION
 ) -> asyncio.Task[list[float]]:
-    task = asyncio.create_task(thread.run(lane, sequences))
+    task = asyncio.create_task(results(thread, lane, sequences))
     await asyncio.sleep(0)
     return task
 
@@ -73,9 +81,9 @@ async def started(
 async def test_results_come_in_the_order_of_the_sequences() -> None:
     model, thread, computes = bench(batch_tokens=4)
     model.go.set()
-    found = await thread.run(Lane.DOCUMENT, [sequence(*[n] * (1 + n % 3)) for n in range(1, 20)])
+    found = await results(thread, Lane.DOCUMENT, [sequence(*[n] * (1 + n % 3)) for n in range(1, 20)])
     assert found == [float(n * (1 + n % 3)) for n in range(1, 20)]
-    assert await thread.run(Lane.QUESTION, []) == []
+    assert await results(thread, Lane.QUESTION, []) == []
     assert len(computes) == len(model.batches) < 19
     await thread.close()
 
@@ -99,12 +107,42 @@ async def test_a_lone_sequence_does_not_wait_for_company() -> None:
     await thread.close()
 
 
+async def test_the_time_of_every_batch_counts_whole_and_waiting_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A clock that only the encoder moves: four seconds a pass."""
+    now = 0.0
+
+    def encode(sequences: Sequence[Ids]) -> list[NDArray[np.float32]]:
+        nonlocal now
+        vectors = model(sequences)
+        now += 4.0
+        return vectors
+
+    monkeypatch.setattr(encoder_thread, "time", SimpleNamespace(perf_counter=lambda: now))
+    model = Model()
+    lanes = EncoderLanes(question_tokens=100, document_tokens=100, observe_wait=lambda _: None)
+    thread = EncoderThread(encode, lanes, batch_tokens=8)
+    first = await blocked(model, thread)
+    calls = [
+        asyncio.create_task(thread.run(Lane.QUESTION, [sequence(2, 2)])),
+        asyncio.create_task(thread.run(Lane.QUESTION, [sequence(3, 3), sequence(*[4] * 8)])),
+    ]
+    await asyncio.sleep(0)
+    model.go.set()
+    await first
+    assert [(await call).compute_seconds for call in calls] == [4.0, 8.0]
+    assert model.batches == [[[1]], [[2, 2], [3, 3]], [[4] * 8]]
+    assert (await thread.run(Lane.QUESTION, [])).compute_seconds == 0
+    await thread.close()
+
+
 async def test_a_full_line_refuses() -> None:
     model, thread, _ = bench(question_tokens=2)
     first = await blocked(model, thread)
     waiting = await started(thread, sequence(1, 2, 3))
     with pytest.raises(Overloaded):
-        await thread.run(Lane.QUESTION, [sequence(1)])
+        await results(thread, Lane.QUESTION, [sequence(1)])
     model.go.set()
     await asyncio.gather(first, waiting)
     await thread.close()
@@ -148,7 +186,7 @@ async def test_a_failing_take_fails_its_own_request_only_and_drops_its_rest() ->
         await failing
     assert await other == [10.0]
     await first
-    later = await thread.run(Lane.QUESTION, [sequence(6)])
+    later = await results(thread, Lane.QUESTION, [sequence(6)])
     assert later == [6.0]
     assert not any(4 in ids for batch in model.batches for ids in batch)
     await thread.close()
@@ -183,7 +221,7 @@ async def test_an_encoder_that_forgets_a_sequence_is_noticed() -> None:
     lanes = EncoderLanes(question_tokens=100, document_tokens=100, observe_wait=lambda _: None)
     thread = EncoderThread(lambda sequences: [], lanes, batch_tokens=64)
     with pytest.raises(Internal):
-        await thread.run(Lane.QUESTION, [sequence(1)])
+        await results(thread, Lane.QUESTION, [sequence(1)])
     await thread.close()
 
 
@@ -194,7 +232,7 @@ async def test_errors_of_ours_keep_their_reason() -> None:
     lanes = EncoderLanes(question_tokens=100, document_tokens=100, observe_wait=lambda _: None)
     thread = EncoderThread(encode, lanes, batch_tokens=64)
     with pytest.raises(InvalidInput) as caught:
-        await thread.run(Lane.QUESTION, [sequence(1)])
+        await results(thread, Lane.QUESTION, [sequence(1)])
     assert caught.value.reason == "TEXT_TOO_LONG"
     await thread.close()
 
@@ -211,7 +249,7 @@ async def test_closing_waits_for_the_pass_and_refuses_the_rest() -> None:
     await closing
     assert await running == [1.0]
     with pytest.raises(Unavailable):
-        await thread.run(Lane.QUESTION, [sequence(1)])
+        await results(thread, Lane.QUESTION, [sequence(1)])
     assert model.batches == [[[1]]]
 
 
@@ -223,7 +261,7 @@ async def test_many_callers_who_come_and_go_all_get_their_own() -> None:
         for round_ in range(20):
             lane = Lane.QUESTION if number % 3 else Lane.DOCUMENT
             sizes = [1 + (number + round_ + i) % 17 for i in range(1 + number % 4)]
-            call = asyncio.create_task(thread.run(lane, [sequence(*[number] * size) for size in sizes]))
+            call = asyncio.create_task(results(thread, lane, [sequence(*[number] * size) for size in sizes]))
             if (number + round_) % 7 == 0:
                 await asyncio.sleep(0)
                 call.cancel()

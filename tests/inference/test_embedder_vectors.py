@@ -73,7 +73,7 @@ async def test_late_chunks_of_a_text_in_one_window_are_the_plain_means(
 ) -> None:
     text = "Предел дозы персонала — 20 мЗв в год. The limit for the public is 1 mSv. Ёмкость <s> й."
     spans = [(0, 37), (38, 72), (3, 20), (73, len(text)), (0, len(text))]
-    (found,) = await embedder.embed_spans([SpannedText(text, spans)])
+    (found,) = (await embedder.embed_spans([SpannedText(text, spans)])).texts
     ids, offsets = real_tokenizer.ids_with_offsets(text)
     (vectors,) = real_encoder.token_vectors([np.array([0, *ids, 2])])
     own = vectors[1 + real_tokenizer.prefix_tokens[DOCUMENT_PREFIX] : -1]
@@ -111,7 +111,7 @@ async def test_late_chunks_of_a_long_text_equal_a_straightforward_computation(
         )
         expected[token] = encoded[window][1 + own + token - starts[window]]
     spans = [(i, min(i + 140, len(text) - 1)) for i in range(0, len(text) - 20, 100)] + [(0, len(text))]
-    (found,) = await tiny_embedder.embed_spans([SpannedText(text, spans)])
+    (found,) = (await tiny_embedder.embed_spans([SpannedText(text, spans)])).texts
     for (start, end), vector in zip(spans, found.vectors, strict=True):
         inside = [i for i, (a, b) in enumerate(offsets.tolist()) if a < end and b > start]
         mean = expected[inside].mean(axis=0)
@@ -120,9 +120,9 @@ async def test_late_chunks_of_a_long_text_equal_a_straightforward_computation(
 
 async def test_several_texts_keep_their_order(embedder: OnnxE5Embedder) -> None:
     texts = [SpannedText("Предел дозы", [(0, 6)]), SpannedText("chest x-ray", [(6, 11), (0, 5)])]
-    together = await embedder.embed_spans(texts)
+    together = (await embedder.embed_spans(texts)).texts
     for text, found in zip(texts, together, strict=True):
-        (alone,) = await embedder.embed_spans([text])
+        (alone,) = (await embedder.embed_spans([text])).texts
         assert np.abs(alone.vectors - found.vectors).max() < 1e-5
     assert [len(found.vectors) for found in together] == [1, 2]
 

@@ -108,6 +108,7 @@ async def test_embed_answers_each_kind_of_input(stub: InferenceServiceStub) -> N
         vectors = np.array([e.values for text in response.texts for e in text.embeddings])
         assert vectors.shape == (2, 64)
         assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-5
+        assert response.compute_milliseconds > 0
     response = await stub.Embed(documents, timeout=TIMEOUT)
     assert [text.truncated for text in response.texts] == [False, True]
     assert response.texts[1].token_count > 512

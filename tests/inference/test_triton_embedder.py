@@ -131,7 +131,7 @@ async def test_no_text_is_no_request(triton: TritonStandin, embedder: TritonEmbe
     await embedder.check()
     triton.seen.clear()
     assert (await embedder.embed_documents([])).vectors.shape == (0, 8)
-    assert await embedder.embed_spans([]) == []
+    assert (await embedder.embed_spans([])).texts == []
     assert await embedder.tokenize([], want_offsets=True) == []
     assert triton.seen == []
 
@@ -140,7 +140,8 @@ async def test_spans_are_pooled_one_request_a_text(triton: TritonStandin, embedd
     texts = [SpannedText(f"доза {i} при КТ", [(0, 4), (2, 6 + len(str(i)))]) for i in range(30)]
     found = await embedder.embed_spans(texts)
     assert len(triton.of("frida")) == 30
-    for spanned, got in zip(texts, found, strict=True):
+    assert found.compute_seconds == 0  # not known
+    for spanned, got in zip(texts, found.texts, strict=True):
         expected = [triton.vector("span", spanned.text[start:end]) for start, end in spanned.spans]
         np.testing.assert_allclose(got.vectors, expected, atol=1e-6)
         assert (got.token_count, got.fingerprint) == (6, triton.fingerprint)

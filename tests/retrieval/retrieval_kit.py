@@ -16,6 +16,7 @@ from retrieval_svc.bm25 import Bm25Encoder
 from retrieval_svc.catalogue import Catalogue
 from retrieval_svc.generations import Generations
 from retrieval_svc.index import Index
+from retrieval_svc.indexed_text import IndexedText
 from retrieval_svc.maintenance import Maintenance
 from retrieval_svc.model import Metadata
 from retrieval_svc.profiles import DEFAULT, Profile
@@ -107,18 +108,19 @@ class Kit:
     embed: EmbedQuery = embed
     clock: Clock = field(default_factory=Clock)
     bm25_headings: bool = False
+    search_timeout: float = 5.0
     retention: float = 3600.0
     grace: float = 600.0
 
     def __post_init__(self) -> None:
         encoder = Bm25Encoder(k=1.2, b=0.75, avg_len=20)
+        text = IndexedText(child=encoder, parent=encoder, child_headings=self.bm25_headings)
 
         def make_index(store: VectorStore, catalogue: Catalogue, on_change: Callable[[], None]) -> Index:
             return Index(
                 store=store,
                 catalogue=catalogue,
-                encoder=encoder,
-                bm25_headings=self.bm25_headings,
+                text=text,
                 on_change=on_change,
                 now=self.clock.now,
             )
@@ -126,9 +128,10 @@ class Kit:
         self.generations = Generations(self.stores, make_index)
         self.retriever = Retriever(
             searched=lambda: self.generations.searched,
-            encoder=encoder,
+            text=text,
             embed=self.embed,
             embed_timeout=5,
+            search_timeout=self.search_timeout,
             profile=self.profile,
             topics=self.topics,
             now=self.clock.now,
@@ -180,6 +183,18 @@ class Kit:
         await self.generations.stage(replace(head, embedder_fingerprint=fingerprint), stream(one))
         if activate:
             await self.generations.activate(document, version)
+
+    async def put_vectors(
+        self, document: str, texts: Sequence[str], vectors: Sequence[list[float]], **metadata: object
+    ) -> None:
+        """Stages and activates a version whose children have these vectors, one a text."""
+        one = batch(document, 1, texts)
+        children = [
+            replace(child, vector=vector) for child, vector in zip(one.children, vectors, strict=True)
+        ]
+        head = header(document, 1, len(texts), len(texts), **metadata)  # type: ignore[arg-type]
+        await self.generations.stage(head, stream(Batch(one.parents, children)))
+        await self.generations.activate(document, 1)
 
 
 async def open_kit(

@@ -13,7 +13,6 @@ import pytest
 from radref.errors import PreconditionFailed, Unavailable
 from retrieval_svc.model import Filters, IndexIdentity
 from retrieval_svc.query import Topics
-from retrieval_svc.store.edge.children import ChildSearch
 from tests.retrieval.retrieval_kit import TOPICS, Kit, open_kit, vector_of
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +75,8 @@ async def test_topics_may_be_added_not_dropped(tmp_path: Path) -> None:
     kit = await open_kit(root, topics=Topics((*TOPICS.default, "anatomy"), TOPICS.on_request))
     store = kit.store
     assert dict((await store.counts()).children)["anatomy"] == 0
-    assert await store.search_dense("anatomy", vector_of("x"), limit=1, filters=Filters()) == []
+    found = await store.search_dense("anatomy", vector_of("x"), limit=1, filters=Filters())
+    assert found.hits == []
     await kit.close()
 
 
@@ -101,7 +101,10 @@ async def test_interrupted_replacement(tmp_path: Path, moment: str) -> None:
     again = await open_kit(root)
     assert [path.name for path in (root / "collections").iterdir()] == ["safety"]
     assert {path.name for path in root.iterdir() if path.is_dir()} == {"catalogue", "collections", "parents"}
-    assert len(await again.store.search_dense("safety", vector_of("dose"), limit=5, filters=Filters())) == 1
+    assert (
+        len((await again.store.search_dense("safety", vector_of("dose"), limit=5, filters=Filters())).hits)
+        == 1
+    )
     await again.close()
 
 
@@ -114,12 +117,13 @@ async def test_failure_is_unavailable(kit: Kit) -> None:
 
 async def test_children_beyond_the_kept_ones_are_read_again(kit: Kit) -> None:
     await kit.put("d", 1, [f"dose {number}" for number in range(9)])
-    kit.store._found = ChildSearch(capacity=2)  # type: ignore[attr-defined]
+    places = kit.store._child_search  # type: ignore[attr-defined]
+    places._capacity = 2
     first = await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())
-    assert len(kit.store._found._children) == 2  # type: ignore[attr-defined]
+    assert len(places._places) == 2
     again = await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())
-    assert again == first
-    assert len({hit.child for hit in again}) == 9
+    assert again.hits == first.hits
+    assert len({hit.child for hit in again.hits}) == 9
 
 
 async def test_a_caller_that_goes_away_while_shards_are_opened_leaves_the_store_usable(

@@ -206,5 +206,5 @@ async def test_a_failed_switch_shows_what_the_store_holds(kit: Kit) -> None:
     with pytest.raises(Unavailable):
         await failing.index.activate("d", 1)
     assert await texts(failing) == ["dose limit"]
-    hits = await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())
+    hits = (await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())).hits
     assert len(hits) == 1

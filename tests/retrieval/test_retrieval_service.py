@@ -172,11 +172,13 @@ async def test_document_to_answer(service: Service) -> None:
     (child,) = parent.children
     assert (child.span.start, child.span.end) == (0, len(TEXT))
     assert child.HasField("dense_score")
-    assert child.HasField("bm25_score")
+    assert parent.dense_score == child.dense_score
+    assert parent.bm25_score > 0
     assert response.candidates[0].document_id == "d"
     assert response.signals.term_coverage == 1.0
     assert response.embedder_fingerprint == FINGERPRINT
-    assert [timing.stage for timing in response.timings] == ["embed", "search", "parents"]
+    stages = {timing.stage for timing in response.timings}
+    assert {"embed", "search", "parents", "store_compute"} <= stages
     assert len(response.legs) == 6
 
     stats = await service.index.GetStats(index_pb2.GetStatsRequest(), timeout=20)
@@ -233,8 +235,20 @@ async def test_one_leg(service: Service) -> None:
     request = retrieval_pb2.RetrieveRequest(query="предел", legs=[documents_pb2.SEARCH_LEG_BM25])
     response = await service.retrieval.Retrieve(request, timeout=20)
     assert not response.signals.HasField("best_dense")
-    assert not response.parents[0].children[0].HasField("dense_score")
+    assert response.parents[0].bm25_score > 0
+    assert not response.parents[0].HasField("dense_score")
+    assert not response.parents[0].children
     assert not response.candidates
+
+
+async def test_a_filter_of_a_newer_release(service: Service) -> None:
+    """It must not be passed over: the answer would be of other documents than those asked for."""
+    request = retrieval_pb2.RetrieveRequest(query="dose")
+    request.filters.MergeFromString(b"\xfa\x01\x03abc")
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.retrieval.Retrieve(request, timeout=20)
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert error_from_rpc(caught.value, backend="retrieval").reason == "UNKNOWN_FILTER"
 
 
 async def test_empty_index_stats(service: Service) -> None:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_svc.bm25 import SparseVector
-from retrieval_svc.fusion import LegHits
-from retrieval_svc.model import Child, Hit, Leg, ParentKey
-from retrieval_svc.signals import best_score, term_coverage
+from retrieval_svc.language_means import LanguageMeans
+from retrieval_svc.model import Metadata
+from retrieval_svc.signals import term_coverage
+from retrieval_svc.statistics import CorpusStatistics, StageStatistics, StageSums
 from retrieval_svc.terms import TermCounts, TermStatistics, count_terms
 
 vectors = st.lists(
@@ -25,7 +26,7 @@ vectors = st.lists(
 def test_counts_survive_encoding(children: list[SparseVector]) -> None:
     counts = count_terms(children)
     again = TermCounts.decode(counts.encode())
-    assert again.children == len(children)
+    assert again.texts == len(children)
     assert again.ids.tolist() == counts.ids.tolist()
     assert again.counts.tolist() == counts.counts.tolist()
 
@@ -62,12 +63,34 @@ def test_coverage() -> None:
     assert term_coverage([5], []) == 0.0
 
 
-def test_best_scores() -> None:
-    child = Child(ParentKey("s", "c"), "d", 0, 0, 1, ())
-    hits: LegHits = {
-        ("a", Leg.DENSE): [Hit(child, -0.2)],
-        ("b", Leg.DENSE): [Hit(child, 0.4)],
-        ("a", Leg.BM25): [],
-    }
-    assert best_score(hits, Leg.DENSE) == 0.4
-    assert best_score(hits, Leg.BM25) is None
+def test_statistics_survive_the_removal_of_a_version() -> None:
+    def stage(seed: int, size: int) -> StageStatistics:
+        vectors = np.random.default_rng(seed).normal(size=(size, 4)).astype(np.float32)
+        sums = StageSums()
+        sums.add_vectors(vectors)
+        sums.children = [SparseVector((1, seed), (1.0, 1.0))] * size
+        sums.parents = [SparseVector((2,), (1.0,))]
+        return sums.statistics()
+
+    english, russian = Metadata("T", "safety", "en-GB"), Metadata("T", "safety", "ru")
+    statistics = CorpusStatistics()
+    question = [1.0, 0.0, 0.0, 0.0]
+    assert statistics.languages.nearness(question, ["safety"]) == {}
+    statistics.add(english, stage(3, 300))
+    before = statistics.languages.nearness(question, ["safety"])
+    statistics.add(russian, stage(4, 200))
+    assert statistics.languages.languages("safety") == ["en", "ru"]
+    assert set(statistics.languages.nearness(question, ["safety"])) == {"en", "ru"}
+    assert statistics.languages.nearness(question, ["physics"]) == {}
+    statistics.remove(russian, stage(4, 200))
+    assert statistics.languages.languages("safety") == ["en"]
+    assert statistics.languages.nearness(question, ["safety"]) == pytest.approx(before, abs=1e-6)
+
+
+def test_a_small_language_is_drawn_to_the_mean_of_all() -> None:
+    means = LanguageMeans()
+    means.add("safety", "en", np.array([900.0, 0.0], dtype=np.float32), 1000)
+    means.add("safety", "de", np.array([0.0, 1.0], dtype=np.float32), 1)
+    nearness = means.nearness([1.0, 0.0], ["safety"])
+    assert nearness["en"] == pytest.approx(0.9, abs=0.01)
+    assert 0.85 < nearness["de"] < nearness["en"]

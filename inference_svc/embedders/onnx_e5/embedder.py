@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,6 +18,7 @@ from inference_svc.embedders.embedder import (
     EmbeddedSpans,
     EmbeddedTexts,
     EmbedderDescription,
+    LateChunked,
     SpannedText,
     TokenizedText,
 )
@@ -40,19 +42,24 @@ SHORT_CHARACTERS = 512
 
 
 class _Texts(NamedTuple):
-    """Texts ready for the encoder; counts before truncation."""
+    """Texts ready for the encoder; counts before truncation; seconds of tokenising."""
 
     sequences: list[TokenSequence[NDArray[np.float32]]]
     counts: list[int]
     truncated: list[bool]
+    seconds: float
 
 
 class _LateChunks(NamedTuple):
-    """The windows of one text, the sums they fill, and the text's tokens with prefix and special tokens."""
+    """The windows of one text, the sums they fill, and the text's tokens with prefix and special tokens.
+
+    `seconds` is the time that tokenising took.
+    """
 
     sequences: list[TokenSequence[None]]
     sums: SpanSums
     token_count: int
+    seconds: float
 
 
 class OnnxE5Embedder:
@@ -134,13 +141,18 @@ class OnnxE5Embedder:
     async def embed_documents(self, texts: Sequence[str], *, urgent: bool = False) -> EmbeddedTexts:
         return await self._embed(DOCUMENT_PREFIX, texts, Lane.QUESTION if urgent else Lane.DOCUMENT)
 
-    async def embed_spans(self, texts: Sequence[SpannedText]) -> list[EmbeddedSpans]:
+    async def embed_spans(self, texts: Sequence[SpannedText]) -> LateChunked:
         planned = [
             await self._aside(Lane.DOCUMENT, self._planned, spanned, index)
             for index, spanned in enumerate(texts)
         ]
-        await self._thread.run(Lane.DOCUMENT, [window for late in planned for window in late.sequences])
-        return [await self._aside(Lane.DOCUMENT, self._span_vectors, late) for late in planned]
+        encoded = await self._thread.run(
+            Lane.DOCUMENT, [window for late in planned for window in late.sequences]
+        )
+        return LateChunked(
+            [await self._aside(Lane.DOCUMENT, self._span_vectors, late) for late in planned],
+            encoded.compute_seconds + sum(late.seconds for late in planned),
+        )
 
     async def tokenize(self, texts: Sequence[str], *, want_offsets: bool) -> list[TokenizedText]:
         if not want_offsets:
@@ -175,21 +187,28 @@ class OnnxE5Embedder:
             prepared = self._prepared(prefix, texts)
         else:
             prepared = await self._aside(lane, self._prepared, prefix, texts)
-        vectors = await self._thread.run(lane, prepared.sequences)
+        encoded = await self._thread.run(lane, prepared.sequences)
         return EmbeddedTexts(
-            np.stack(vectors), prepared.counts, prepared.truncated, self._description.fingerprint
+            np.stack(encoded.results),
+            prepared.counts,
+            prepared.truncated,
+            self._description.fingerprint,
+            encoded.compute_seconds + prepared.seconds,
         )
 
     def _prepared(self, prefix: str, texts: Sequence[str]) -> _Texts:
+        began = time.perf_counter()
         content = self._tokenizer.ids(prefix, texts)
         room = self._description.window - 2
         return _Texts(
             [TokenSequence(self._with_specials(ids[:room]), _mean) for ids in content],
             [len(ids) + 2 for ids in content],
             [len(ids) > room for ids in content],
+            time.perf_counter() - began,
         )
 
     def _planned(self, spanned: SpannedText, index: int) -> _LateChunks:
+        began = time.perf_counter()
         ids, offsets = self._tokenizer.ids_with_offsets(spanned.text)
         own = self._tokenizer.prefix_tokens[DOCUMENT_PREFIX]
         prefix, content = ids[:own], ids[own:]
@@ -208,7 +227,7 @@ class OnnxE5Embedder:
             )
             for window in windows(len(content), capacity, late_chunk_stride(size))
         ]
-        return _LateChunks(sequences, sums, len(ids) + 2)
+        return _LateChunks(sequences, sums, len(ids) + 2, time.perf_counter() - began)
 
     def _span_vectors(self, late: _LateChunks) -> EmbeddedSpans:
         return EmbeddedSpans(unit(late.sums.means()), late.token_count, self._description.fingerprint)

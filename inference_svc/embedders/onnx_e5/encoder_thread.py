@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import structlog
@@ -19,6 +19,16 @@ T = TypeVar("T")
 Vectors = NDArray[np.float32]
 
 log = structlog.get_logger()
+
+
+class Encoded(NamedTuple, Generic[T]):
+    """Results of the sequences of one request, in their order.
+
+    `compute_seconds` adds up the batches that held one of them, each counted whole, encoding and taking.
+    """
+
+    results: list[T]
+    compute_seconds: float
 
 
 class _Outcome(NamedTuple):
@@ -48,8 +58,8 @@ class EncoderThread:
         self._encode, self._lanes, self._batch_tokens = encode, lanes, batch_tokens
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="encoder")
 
-    async def run(self, lane: Lane, sequences: Sequence[TokenSequence[T]]) -> list[T]:
-        """Results of the sequences, in their order. When the caller is cancelled, what waits is dropped.
+    async def run(self, lane: Lane, sequences: Sequence[TokenSequence[T]]) -> Encoded[T]:
+        """Results of the sequences. When the caller is cancelled, what waits is dropped.
 
         Raises:
             Overloaded: too much waits already.
@@ -58,7 +68,7 @@ class EncoderThread:
             Exception: whatever `take` of a sequence raised; the rest of the request is dropped.
         """
         if not sequences:
-            return []
+            return Encoded([], 0.0)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def finished(error: BaseException | None) -> None:
@@ -76,7 +86,7 @@ class EncoderThread:
             await done
         finally:
             self._lanes.drop(request)
-        return request.results  # type: ignore[return-value]
+        return Encoded(request.results, request.compute_seconds)  # type: ignore[arg-type]
 
     async def close(self) -> None:
         """Waits for the running batch, refuses what waits."""
@@ -100,7 +110,11 @@ class EncoderThread:
         except Exception as exc:  # noqa: BLE001 - the boundary of a foreign runtime: its callers must hear of it
             return self._failed(batch, exc)
         self._lanes.computed(sum(len(member.sequence.ids) for member in batch), time.perf_counter() - began)
-        return [_taken(member, own) for member, own in answered]
+        outcomes = [_taken(member, own) for member, own in answered]
+        seconds = time.perf_counter() - began
+        for request in {member.request for member in batch}:
+            request.compute_seconds += seconds
+        return outcomes
 
     def _failed(self, batch: Sequence[Member], error: Exception) -> list[_Outcome]:
         """The error, or where strangers shared the batch each member again by itself: one may be at fault."""

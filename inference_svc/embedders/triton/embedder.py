@@ -13,6 +13,7 @@ from inference_svc.embedders.embedder import (
     EmbeddedSpans,
     EmbeddedTexts,
     EmbedderDescription,
+    LateChunked,
     SpannedText,
     TokenizedText,
 )
@@ -105,9 +106,9 @@ class TritonEmbedder:
         priority, places = (QUESTIONS, self._places) if urgent else (DOCUMENTS, self._document_places)
         return await self._embed(texts, "document", priority, places, _DOCUMENT_FIELDS)
 
-    async def embed_spans(self, texts: Sequence[SpannedText]) -> list[EmbeddedSpans]:
+    async def embed_spans(self, texts: Sequence[SpannedText]) -> LateChunked:
         calls = [partial(self._embed_spanned, spanned, index) for index, spanned in enumerate(texts)]
-        return await in_order(calls, at_once=self._at_once)
+        return LateChunked(await in_order(calls, at_once=self._at_once))
 
     async def tokenize(self, texts: Sequence[str], *, want_offsets: bool) -> list[TokenizedText]:
         calls = [

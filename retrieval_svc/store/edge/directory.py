@@ -27,7 +27,7 @@ from retrieval_svc.model import IndexIdentity
 from retrieval_svc.store.protocol import GenerationState, RetiredGeneration
 
 # Raise it when the layout or the payloads change so that older code must not read them.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 # Suffixes of directories beside a shard; a leftover of either is dealt with when the shard is opened.
 BUILDING = ".building-"
@@ -152,8 +152,9 @@ def _read_json(path: Path) -> dict[str, Any] | None:
         ) from exc
     if version != FORMAT_VERSION:
         raise PreconditionFailed(
-            f"the index has format {version}, this release reads {FORMAT_VERSION}: "
-            "start with an empty data directory and index the documents again"
+            f"the index has format {version}, this release reads {FORMAT_VERSION}: move the folder "
+            f"{path.parent} away, start again and run 'radref kb verify --repair', which indexes every "
+            "document again from what the registry keeps"
         )
     found: dict[str, Any] = value
     return found

@@ -20,7 +20,7 @@ import qdrant_edge as edge
 import structlog
 
 from retrieval_svc.store.edge.directory import BUILDING, REPLACED, sync_directory
-from retrieval_svc.store.edge.payloads import DENSE, SPARSE
+from retrieval_svc.store.payloads import DENSE, SPARSE
 
 log = structlog.get_logger()
 
@@ -33,7 +33,12 @@ def collection_config(dimension: int) -> edge.EdgeConfig:
     )
 
 
-def plain_config() -> edge.EdgeConfig:
+def parents_config() -> edge.EdgeConfig:
+    """The BM25 vector of a parent."""
+    return edge.EdgeConfig(sparse_vectors={SPARSE: edge.EdgeSparseVectorParams()})
+
+
+def catalogue_config() -> edge.EdgeConfig:
     """Payload only; the engine wants one vector to be declared, no point has it."""
     return edge.EdgeConfig(sparse_vectors={"unused": edge.EdgeSparseVectorParams()})
 

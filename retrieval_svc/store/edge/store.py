@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,36 +21,45 @@ import structlog
 from radref.errors import PreconditionFailed, RadrefError, Unavailable
 from retrieval_svc.bm25 import SparseVector
 from retrieval_svc.model import (
+    Child,
     DocumentRecord,
     Filters,
     Hit,
     IndexedChild,
+    IndexedParent,
     IndexIdentity,
     Parent,
+    ParentHit,
     ParentKey,
+    ParentPlace,
     StageRecord,
 )
-from retrieval_svc.store.edge import payloads
-from retrieval_svc.store.edge.children import ChildSearch, PointId
-from retrieval_svc.store.edge.compaction import optimised_copy
+from retrieval_svc.statistics import StageStatistics
+from retrieval_svc.store import payloads
+from retrieval_svc.store.edge import points
+from retrieval_svc.store.edge.compaction import compaction_due, optimised_copy
 from retrieval_svc.store.edge.conditions import (
     CATALOGUE_FIELDS,
     CHILD_FIELDS,
     PARENT_FIELDS,
+    of_children,
+    of_parents,
     of_stages,
 )
 from retrieval_svc.store.edge.directory import IndexFolder
+from retrieval_svc.store.edge.engine_thread import EngineThread
+from retrieval_svc.store.edge.point_search import PointId, PointSearch
 from retrieval_svc.store.edge.shard import (
     building_path,
+    catalogue_config,
     collection_config,
     discard_replaced,
     open_shard,
-    plain_config,
+    parents_config,
     replace_shard,
     sync_log,
 )
-from retrieval_svc.store.protocol import PointCounts, StoreCounts
-from retrieval_svc.terms import TermCounts
+from retrieval_svc.store.protocol import Found, PointCounts, StoreCounts
 
 T = TypeVar("T")
 
@@ -60,6 +68,7 @@ _WRITE_BATCH = 64
 _SCROLL_PAGE = 1000
 # About 120 MB; an embedded index that holds more children than this still works, its searches take longer.
 _CHILDREN_KEPT = 200_000
+_PARENTS_KEPT = 50_000
 _FACET_LIMIT = 1_000_000
 
 log = structlog.get_logger()
@@ -67,13 +76,20 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class _Shard:
-    """An open shard. `writing` is held by whoever changes its files, so that a copy is consistent."""
+    """An open shard.
+
+    Attributes:
+        writing: held by whoever changes its files, so that a copy is consistent.
+        changes: points written or deleted since it was optimised.
+        changes_before: those at the last `maintain`.
+    """
 
     path: Path
     config: Callable[[], edge.EdgeConfig]
     engine: edge.EdgeShard
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     changes: int = 0
+    changes_before: int = 0
     unflushed: bool = False
 
 
@@ -84,8 +100,13 @@ class EdgeStore:
         self._folder = folder
         self._topics = tuple(topics)
         self._compact_after = compact_after_changes
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="edge")
-        self._found = ChildSearch(_CHILDREN_KEPT)
+        self._thread = EngineThread()
+        self._child_search: PointSearch[Child] = PointSearch(
+            payloads.CHILD_KEYS, payloads.child_from, capacity=_CHILDREN_KEPT
+        )
+        self._parent_search: PointSearch[ParentPlace] = PointSearch(
+            payloads.PLACE_KEYS, payloads.place_from, capacity=_PARENTS_KEPT
+        )
         self._initialising = asyncio.Lock()
         self._identity: IndexIdentity | None = None
         self._collections: dict[str, _Shard] = {}
@@ -105,30 +126,30 @@ class EdgeStore:
         if self._identity != identity:
             raise PreconditionFailed(
                 "the index was built with another embedding model or another text analysis; "
-                "index the documents again into an empty data directory",
+                "move the index away, start again and run 'radref kb verify --repair'",
                 reason="MODEL_FINGERPRINT_MISMATCH",
             )
 
     async def open_shards(self, identity: IndexIdentity) -> None:
         """Opens the shards of an index with this identity, creating those without vectors where missing."""
         self._plain = {
-            "catalogue": await self._open(self._folder.catalogue, plain_config, CATALOGUE_FIELDS),
-            "parents": await self._open(self._folder.parents, plain_config, PARENT_FIELDS),
+            "catalogue": await self._open(self._folder.catalogue, catalogue_config, CATALOGUE_FIELDS),
+            "parents": await self._open(self._folder.parents, parents_config, PARENT_FIELDS),
         }
         for topic in self._folder.collections():
             self._collections[topic] = await self._open_collection(topic, identity)
         self._identity = identity
 
-    async def add_parents(self, document_id: str, parents: Sequence[Parent]) -> None:
+    async def add_parents(self, record: StageRecord, parents: Sequence[IndexedParent]) -> None:
         await self._upsert(
-            self._plain["parents"], parents, lambda parent: payloads.parent_point(document_id, parent)
+            self._plain["parents"], parents, lambda parent: points.parent_point(record, parent)
         )
 
     async def add_children(self, topic: str, record: StageRecord, children: Sequence[IndexedChild]) -> None:
         assert self._identity is not None, "initialise comes first"
         await asyncio.shield(self._ensure_collection(topic, self._identity))
         await self._upsert(
-            self._collections[topic], children, lambda child: payloads.child_point(record, child)
+            self._collections[topic], children, lambda child: points.child_point(record, child)
         )
 
     async def flush(self, topic: str) -> None:
@@ -136,9 +157,9 @@ class EdgeStore:
         if topic in self._collections:
             await self._sync(self._collections[topic])
 
-    async def put_stage(self, record: StageRecord, terms: TermCounts) -> None:
+    async def put_stage(self, record: StageRecord, statistics: StageStatistics) -> None:
         await self._upsert(
-            self._plain["catalogue"], [record], lambda record: payloads.stage_point(record, terms)
+            self._plain["catalogue"], [record], lambda record: points.stage_point(record, statistics)
         )
         await self._sync(self._plain["catalogue"])
 
@@ -155,7 +176,7 @@ class EdgeStore:
         await self.put_documents([record])
 
     async def put_documents(self, records: Sequence[DocumentRecord]) -> None:
-        await self._upsert(self._plain["catalogue"], records, payloads.document_point)
+        await self._upsert(self._plain["catalogue"], records, points.document_point)
         await self._sync(self._plain["catalogue"])
 
     async def catalogue(self) -> tuple[list[StageRecord], list[DocumentRecord]]:
@@ -165,10 +186,10 @@ class EdgeStore:
         while self._identity is not None:
             shard = self._plain["catalogue"]
             request = edge.ScrollRequest(
-                offset=offset, limit=_SCROLL_PAGE, with_payload=edge.PayloadSelector.Exclude(["terms"])
+                offset=offset, limit=_SCROLL_PAGE, with_payload=edge.PayloadSelector.Exclude(["statistics"])
             )
             records, offset = await self._run(lambda: shard.engine.scroll(request))  # noqa: B023 - awaited here
-            for payload in map(payloads.payload_of, records):
+            for payload in map(points.payload_of, records):
                 if payload["kind"] == "stage":
                     stages.append(payloads.stage_from(payload))
                 else:
@@ -177,30 +198,58 @@ class EdgeStore:
                 break
         return stages, documents
 
-    async def terms(self, stages: Sequence[str]) -> dict[str, TermCounts]:
-        found: dict[str, TermCounts] = {}
+    async def statistics(self, stages: Sequence[str]) -> dict[str, StageStatistics]:
+        found: dict[str, StageStatistics] = {}
         if self._identity is None:
             return found
         shard = self._plain["catalogue"]
         for start in range(0, len(stages), _WRITE_BATCH):
             ids: list[PointId] = [payloads.stage_id(stage) for stage in stages[start : start + _WRITE_BATCH]]
             records = await self._run(lambda: shard.engine.retrieve(ids, True, False))  # noqa: B023
-            for payload in map(payloads.payload_of, records):
-                found[payload["stage"]] = TermCounts.decode(payload["terms"])
+            for payload in map(points.payload_of, records):
+                found[payload["stage"]] = payloads.statistics_from(payload)
         return found
 
     async def search_dense(
-        self, topic: str, vector: Sequence[float], *, limit: int, filters: Filters
-    ) -> list[Hit]:
-        return await self._search(topic, payloads.DENSE, list(vector), limit, filters)
+        self,
+        topic: str,
+        vector: Sequence[float],
+        *,
+        limit: int,
+        filters: Filters,
+        parents: Sequence[ParentKey] = (),
+    ) -> Found[Hit]:
+        condition = of_children(filters, parents)
+        return await self._search_children(topic, payloads.DENSE, list(vector), limit, condition)
 
     async def search_sparse(
         self, topic: str, vector: SparseVector, *, limit: int, filters: Filters
-    ) -> list[Hit]:
+    ) -> Found[Hit]:
         if not vector.indices:
-            return []
+            return Found([], 0.0)
         query = edge.SparseVector(list(vector.indices), list(vector.values))
-        return await self._search(topic, payloads.SPARSE, query, limit, filters)
+        return await self._search_children(topic, payloads.SPARSE, query, limit, of_children(filters, ()))
+
+    async def search_parents(
+        self,
+        topics: Sequence[str],
+        vector: SparseVector,
+        *,
+        limit: int,
+        filters: Filters,
+        parents: Sequence[ParentKey] = (),
+    ) -> Found[ParentHit]:
+        shard = self._plain.get("parents")
+        if shard is None or not vector.indices or not topics:
+            return Found([], 0.0)
+        query = edge.SparseVector(list(vector.indices), list(vector.values))
+        condition = of_parents(filters, topics, parents)
+        found, seconds = await self._run_together(
+            lambda: self._parent_search.search(
+                shard.engine, query, using=payloads.SPARSE, limit=limit, condition=condition
+            )
+        )
+        return Found([ParentHit(place, score) for place, score in found], seconds)
 
     async def parents(self, keys: Sequence[ParentKey]) -> dict[ParentKey, Parent]:
         if self._identity is None or not keys:
@@ -208,7 +257,7 @@ class EdgeStore:
         shard = self._plain["parents"]
         ids: list[PointId] = [payloads.parent_id(key) for key in keys]
         records = await self._run(lambda: shard.engine.retrieve(ids, True, False))
-        parents = [payloads.parent_from(payloads.payload_of(record)) for record in records]
+        parents = [payloads.parent_from(points.payload_of(record)) for record in records]
         return {parent.key: parent for parent in parents}
 
     async def stored_stages(self) -> dict[str, PointCounts]:
@@ -244,8 +293,10 @@ class EdgeStore:
 
     async def maintain(self) -> None:
         for shard in (*self._plain.values(), *self._collections.values()):
-            if shard.changes >= self._compact_after:
-                await self._compact(shard)
+            points = await self._run(lambda: int(shard.engine.info().points_count))  # noqa: B023
+            quiet, shard.changes_before = shard.changes == shard.changes_before, shard.changes
+            if compaction_due(shard.changes, quiet=quiet, points=points, least=self._compact_after):
+                await self._compact(shard, points)
             elif shard.unflushed:
                 async with shard.writing:
                     await self._run(lambda: shard.engine.flush())  # noqa: B023 - awaited here
@@ -258,7 +309,7 @@ class EdgeStore:
                     await self._run(shard.engine.flush)
                     await self._run(shard.engine.close)
         finally:
-            self._thread.shutdown()
+            self._thread.close()
 
     async def _initialise_once(self, identity: IndexIdentity) -> None:
         async with self._initialising:
@@ -310,35 +361,50 @@ class EdgeStore:
             except OSError as exc:
                 raise _failed(exc, exc.strerror or "") from exc
 
-    async def _search(
-        self, topic: str, using: str, query: list[float] | edge.SparseVector, limit: int, filters: Filters
-    ) -> list[Hit]:
+    async def _search_children(
+        self,
+        topic: str,
+        using: str,
+        query: list[float] | edge.SparseVector,
+        limit: int,
+        condition: edge.Filter | None,
+    ) -> Found[Hit]:
         shard = self._collections.get(topic)
         if shard is None:
-            return []
-        return await self._run(
-            lambda: self._found.search(shard.engine, query, using=using, limit=limit, filters=filters)
+            return Found([], 0.0)
+        found, seconds = await self._run_together(
+            lambda: self._child_search.search(
+                shard.engine, query, using=using, limit=limit, condition=condition
+            )
         )
+        return Found([Hit(child, score) for child, score in found], seconds)
 
-    async def _compact(self, shard: _Shard) -> None:
+    async def _compact(self, shard: _Shard, points: int) -> None:
         building = building_path(shard.path, uuid.uuid4().hex)
         async with shard.writing:
             changes = shard.changes
             await self._run(lambda: shard.engine.flush())
-            await optimised_copy(shard.path, building)
+            await optimised_copy(shard.path, building, points=points)
             await self._run(lambda: _exchange(shard, building))
             await asyncio.to_thread(discard_replaced, shard.path)
-            shard.changes = 0
+            shard.changes = shard.changes_before = 0
             shard.unflushed = False
         log.info("shard compacted", shard=shard.path.name, changes=changes)
 
     async def _run(self, call: Callable[[], T]) -> T:
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, call)
-        except RadrefError:
-            raise
-        except Exception as exc:
-            raise _failed(exc, _describe(exc)) from exc
+        return await _mapped(self._thread.run(call))
+
+    async def _run_together(self, call: Callable[[], T]) -> T:
+        return await _mapped(self._thread.run_together(call))
+
+
+async def _mapped(running: Awaitable[T]) -> T:
+    try:
+        return await running
+    except RadrefError:
+        raise
+    except Exception as exc:
+        raise _failed(exc, _describe(exc)) from exc
 
 
 def _exchange(shard: _Shard, building: Path) -> None:

@@ -266,15 +266,15 @@ class SearchFilters(_message.Message):
 
     @_builtins.property
     def languages(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """BCP 47 language tags; empty = all."""
+        """BCP 47 language tags; empty = all. "en" also means "en-GB". One that no searched document has is an error."""
 
     @_builtins.property
     def source_categories(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Source categories; empty = all."""
+        """Source categories; empty = all. One that no searched document has is an error."""
 
     @_builtins.property
     def document_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Document ids; empty = all."""
+        """Document ids; empty = all. One that was never indexed is an error; a withdrawn document is just not found."""
 
     def __init__(
         self,
@@ -304,7 +304,7 @@ class SearchLimits(_message.Message):
     CANDIDATES_FIELD_NUMBER: _builtins.int
     PARENTS_FIELD_NUMBER: _builtins.int
     per_collection: _builtins.int
-    """Children kept of each collection, 1-1000 (profiles: 15)."""
+    """Children kept of each collection, 1-1000 (profiles: 15). No leg is read less deep than this."""
     candidates: _builtins.int
     """Children kept of all collections together, 1-5000 (profiles: 90)."""
     parents: _builtins.int
@@ -339,7 +339,7 @@ class ChildHit(_message.Message):
     ordinal: _builtins.int
     """Ordinal inside its parent, from 0."""
     rrf_score: _builtins.float
-    """Fused RRF score, >= 0; only its order means something."""
+    """Fused score, >= 0; only its order means something. Where parents are ranked, that of its parent."""
     dense_score: _builtins.float
     """Cosine similarity with the query, -1 to 1; absent when the dense leg did not return it."""
     bm25_score: _builtins.float

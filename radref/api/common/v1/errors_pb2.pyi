@@ -40,6 +40,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """INVALID_ARGUMENT: character spans overlap wrongly or lie outside their text."""
     ERROR_REASON_STREAM_PROTOCOL: _ErrorReason.ValueType  # 8
     """INVALID_ARGUMENT: a client stream broke its message order (header first, announced counts kept)."""
+    ERROR_REASON_UNKNOWN_FILTER_VALUE: _ErrorReason.ValueType  # 9
+    """INVALID_ARGUMENT: nothing that is searched has this value of a filter; the message lists what there is."""
+    ERROR_REASON_UNKNOWN_FILTER: _ErrorReason.ValueType  # 10
+    """INVALID_ARGUMENT: the filters hold a field that this release does not know."""
     ERROR_REASON_UNKNOWN_CITATION: _ErrorReason.ValueType  # 20
     """NOT_FOUND: no passage has this citation id."""
     ERROR_REASON_UNKNOWN_DOCUMENT: _ErrorReason.ValueType  # 21
@@ -122,6 +126,10 @@ ERROR_REASON_INVALID_SPAN: ErrorReason.ValueType  # 7
 """INVALID_ARGUMENT: character spans overlap wrongly or lie outside their text."""
 ERROR_REASON_STREAM_PROTOCOL: ErrorReason.ValueType  # 8
 """INVALID_ARGUMENT: a client stream broke its message order (header first, announced counts kept)."""
+ERROR_REASON_UNKNOWN_FILTER_VALUE: ErrorReason.ValueType  # 9
+"""INVALID_ARGUMENT: nothing that is searched has this value of a filter; the message lists what there is."""
+ERROR_REASON_UNKNOWN_FILTER: ErrorReason.ValueType  # 10
+"""INVALID_ARGUMENT: the filters hold a field that this release does not know."""
 ERROR_REASON_UNKNOWN_CITATION: ErrorReason.ValueType  # 20
 """NOT_FOUND: no passage has this citation id."""
 ERROR_REASON_UNKNOWN_DOCUMENT: ErrorReason.ValueType  # 21

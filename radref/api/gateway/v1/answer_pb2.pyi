@@ -148,12 +148,18 @@ class RankedParent(_message.Message):
     RERANK_SCORE_FIELD_NUMBER: _builtins.int
     CHILDREN_FIELD_NUMBER: _builtins.int
     DUPLICATE_DOCUMENT_IDS_FIELD_NUMBER: _builtins.int
+    DENSE_SCORE_FIELD_NUMBER: _builtins.int
+    BM25_SCORE_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """Place, from 1."""
     rrf_score: _builtins.float
-    """Best RRF score of its children, >= 0; only its order means something."""
+    """Fused score of the search, >= 0; only its order means something."""
     rerank_score: _builtins.float
     """Reranker's score, 0 to 1; absent when nothing was reranked."""
+    dense_score: _builtins.float
+    """Best cosine of its children with the query, -1 to 1; absent without a dense leg."""
+    bm25_score: _builtins.float
+    """BM25 score, >= 0, of its whole text or of its best child, as the profile says; absent when BM25 did not find it."""
     @_builtins.property
     def passage(self) -> _documents_pb2.Passage:
         """The passage."""
@@ -175,13 +181,24 @@ class RankedParent(_message.Message):
         rerank_score: _builtins.float | None = ...,
         children: _abc.Iterable[_documents_pb2.ChildHit] | None = ...,
         duplicate_document_ids: _abc.Iterable[_builtins.str] | None = ...,
+        dense_score: _builtins.float | None = ...,
+        bm25_score: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score", "passage", b"passage", "rerank_score", b"rerank_score"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bm25_score", b"_bm25_score", "_dense_score", b"_dense_score", "_rerank_score", b"_rerank_score", "bm25_score", b"bm25_score", "dense_score", b"dense_score", "passage", b"passage", "rerank_score", b"rerank_score"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score", "children", b"children", "duplicate_document_ids", b"duplicate_document_ids", "passage", b"passage", "rank", b"rank", "rerank_score", b"rerank_score", "rrf_score", b"rrf_score"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bm25_score", b"_bm25_score", "_dense_score", b"_dense_score", "_rerank_score", b"_rerank_score", "bm25_score", b"bm25_score", "children", b"children", "dense_score", b"dense_score", "duplicate_document_ids", b"duplicate_document_ids", "passage", b"passage", "rank", b"rank", "rerank_score", b"rerank_score", "rrf_score", b"rrf_score"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bm25_score: _TypeAlias = _typing.Literal["bm25_score"]  # noqa: Y015
+    _WhichOneofArgType__bm25_score: _TypeAlias = _typing.Literal["_bm25_score", b"_bm25_score"]  # noqa: Y015
+    _WhichOneofReturnType__dense_score: _TypeAlias = _typing.Literal["dense_score"]  # noqa: Y015
+    _WhichOneofArgType__dense_score: _TypeAlias = _typing.Literal["_dense_score", b"_dense_score"]  # noqa: Y015
     _WhichOneofReturnType__rerank_score: _TypeAlias = _typing.Literal["rerank_score"]  # noqa: Y015
     _WhichOneofArgType__rerank_score: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bm25_score) -> _WhichOneofReturnType__bm25_score | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dense_score) -> _WhichOneofReturnType__dense_score | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rerank_score) -> _WhichOneofReturnType__rerank_score | None: ...
 
 Global___RankedParent: _TypeAlias = RankedParent  # noqa: Y015
@@ -399,7 +416,13 @@ class StageTiming(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     MILLISECONDS_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
-    """"embed", "search", "parents", "rerank", "gate", "generate", "validate"."""
+    """Time from beginning to end, waiting and the way there included; "search" may run while "embed" does:
+    "embed", "search", "parents", "rerank", "gate", "generate", "validate".
+    Time worked, a part of the above, without waiting; absent where it is not known:
+    "embed_compute": the embedding model for the question, see inference.v1.EmbedResponse.
+    "store_compute": the vector store on all searches of the question, added up.
+    "rerank_compute": the reranking model, see inference.v1.RerankResponse.
+    """
     milliseconds: _builtins.float
     """Milliseconds, >= 0."""
     def __init__(

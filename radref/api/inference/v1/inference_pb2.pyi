@@ -248,8 +248,13 @@ class EmbedResponse(_message.Message):
 
     FINGERPRINT_FIELD_NUMBER: _builtins.int
     TEXTS_FIELD_NUMBER: _builtins.int
+    COMPUTE_MILLISECONDS_FIELD_NUMBER: _builtins.int
     fingerprint: _builtins.str
     """Fingerprint of the model that made the vectors."""
+    compute_milliseconds: _builtins.float
+    """Milliseconds the model worked, >= 0: tokenising these texts, and every batch that held a part of them. A batch shared
+    with other requests counts whole; waiting does not count. 0 = the backend does not tell (a remote model).
+    """
     @_builtins.property
     def texts(self) -> _containers.RepeatedCompositeFieldContainer[Global___EmbeddedText]:
         """One entry a text, in the order of the request."""
@@ -259,10 +264,11 @@ class EmbedResponse(_message.Message):
         *,
         fingerprint: _builtins.str = ...,
         texts: _abc.Iterable[Global___EmbeddedText] | None = ...,
+        compute_milliseconds: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fingerprint", b"fingerprint", "texts", b"texts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compute_milliseconds", b"compute_milliseconds", "fingerprint", b"fingerprint", "texts", b"texts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -452,8 +458,11 @@ class RerankResponse(_message.Message):
 
     FINGERPRINT_FIELD_NUMBER: _builtins.int
     DOCUMENTS_FIELD_NUMBER: _builtins.int
+    COMPUTE_MILLISECONDS_FIELD_NUMBER: _builtins.int
     fingerprint: _builtins.str
     """Fingerprint of the model."""
+    compute_milliseconds: _builtins.float
+    """Milliseconds the model worked for these documents, >= 0; as in EmbedResponse. 0 = the backend does not tell."""
     @_builtins.property
     def documents(self) -> _containers.RepeatedCompositeFieldContainer[Global___RerankedDocument]:
         """One entry a document, in the order of the request."""
@@ -463,10 +472,11 @@ class RerankResponse(_message.Message):
         *,
         fingerprint: _builtins.str = ...,
         documents: _abc.Iterable[Global___RerankedDocument] | None = ...,
+        compute_milliseconds: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["documents", b"documents", "fingerprint", b"fingerprint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compute_milliseconds", b"compute_milliseconds", "documents", b"documents", "fingerprint", b"fingerprint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

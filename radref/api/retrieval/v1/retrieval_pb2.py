@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from radref.api.common.v1 import documents_pb2 as radref_dot_api_dot_common_dot_v1_dot_documents__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'radref/api/retrieval/v1/retrieval.proto\x12\x17radref.api.retrieval.v1\x1a$radref/api/common/v1/documents.proto\"\x8e\x02\n\x0fRetrieveRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12-\n\x04legs\x18\x02 \x03(\x0e\x32\x1f.radref.api.common.v1.SearchLeg\x12\x32\n\x06limits\x18\x03 \x01(\x0b\x32\".radref.api.common.v1.SearchLimits\x12\x34\n\x07\x66ilters\x18\x04 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\x12\x17\n\x0fwant_candidates\x18\x05 \x01(\x08\x12:\n\x07preview\x18\x06 \x01(\x0b\x32).radref.api.retrieval.v1.PreviewedVersion\"8\n\x10PreviewedVersion\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\"\xdb\x02\n\x10RetrieveResponse\x12\x39\n\x07parents\x18\x01 \x03(\x0b\x32(.radref.api.retrieval.v1.RetrievedParent\x12\x36\n\ncandidates\x18\x02 \x03(\x0b\x32\".radref.api.retrieval.v1.Candidate\x12\x30\n\x04legs\x18\x03 \x03(\x0b\x32\".radref.api.retrieval.v1.LegReport\x12\x36\n\x07signals\x18\x04 \x01(\x0b\x32%.radref.api.retrieval.v1.QuerySignals\x12\x1c\n\x14\x65mbedder_fingerprint\x18\x05 \x01(\t\x12\x15\n\rindex_version\x18\x06 \x01(\x04\x12\x35\n\x07timings\x18\x07 \x03(\x0b\x32$.radref.api.retrieval.v1.StageTiming\"\xa6\x01\n\x0fRetrievedParent\x12.\n\x07passage\x18\x01 \x01(\x0b\x32\x1d.radref.api.common.v1.Passage\x12\x11\n\trrf_score\x18\x02 \x01(\x01\x12\x30\n\x08\x63hildren\x18\x03 \x03(\x0b\x32\x1e.radref.api.common.v1.ChildHit\x12\x1e\n\x16\x64uplicate_document_ids\x18\x04 \x03(\t\"b\n\tCandidate\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x02 \x01(\t\x12+\n\x03hit\x18\x03 \x01(\x0b\x32\x1e.radref.api.common.v1.ChildHit\"b\n\tLegReport\x12,\n\x03leg\x18\x01 \x01(\x0e\x32\x1f.radref.api.common.v1.SearchLeg\x12\r\n\x05topic\x18\x02 \x01(\t\x12\n\n\x02ok\x18\x03 \x01(\x08\x12\x0c\n\x04hits\x18\x04 \x01(\r\"s\n\x0cQuerySignals\x12\x17\n\nbest_dense\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x16\n\tbest_bm25\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x15\n\rterm_coverage\x18\x03 \x01(\x01\x42\r\n\x0b_best_denseB\x0c\n\n_best_bm25\"2\n\x0bStageTiming\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x14\n\x0cmilliseconds\x18\x02 \x01(\x01\x32s\n\x10RetrievalService\x12_\n\x08Retrieve\x12(.radref.api.retrieval.v1.RetrieveRequest\x1a).radref.api.retrieval.v1.RetrieveResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'radref/api/retrieval/v1/retrieval.proto\x12\x17radref.api.retrieval.v1\x1a$radref/api/common/v1/documents.proto\"\x8e\x02\n\x0fRetrieveRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12-\n\x04legs\x18\x02 \x03(\x0e\x32\x1f.radref.api.common.v1.SearchLeg\x12\x32\n\x06limits\x18\x03 \x01(\x0b\x32\".radref.api.common.v1.SearchLimits\x12\x34\n\x07\x66ilters\x18\x04 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\x12\x17\n\x0fwant_candidates\x18\x05 \x01(\x08\x12:\n\x07preview\x18\x06 \x01(\x0b\x32).radref.api.retrieval.v1.PreviewedVersion\"8\n\x10PreviewedVersion\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\"\xdb\x02\n\x10RetrieveResponse\x12\x39\n\x07parents\x18\x01 \x03(\x0b\x32(.radref.api.retrieval.v1.RetrievedParent\x12\x36\n\ncandidates\x18\x02 \x03(\x0b\x32\".radref.api.retrieval.v1.Candidate\x12\x30\n\x04legs\x18\x03 \x03(\x0b\x32\".radref.api.retrieval.v1.LegReport\x12\x36\n\x07signals\x18\x04 \x01(\x0b\x32%.radref.api.retrieval.v1.QuerySignals\x12\x1c\n\x14\x65mbedder_fingerprint\x18\x05 \x01(\t\x12\x15\n\rindex_version\x18\x06 \x01(\x04\x12\x35\n\x07timings\x18\x07 \x03(\x0b\x32$.radref.api.retrieval.v1.StageTiming\"\xf8\x01\n\x0fRetrievedParent\x12.\n\x07passage\x18\x01 \x01(\x0b\x32\x1d.radref.api.common.v1.Passage\x12\x11\n\trrf_score\x18\x02 \x01(\x01\x12\x30\n\x08\x63hildren\x18\x03 \x03(\x0b\x32\x1e.radref.api.common.v1.ChildHit\x12\x1e\n\x16\x64uplicate_document_ids\x18\x04 \x03(\t\x12\x18\n\x0b\x64\x65nse_score\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nbm25_score\x18\x06 \x01(\x01H\x01\x88\x01\x01\x42\x0e\n\x0c_dense_scoreB\r\n\x0b_bm25_score\"b\n\tCandidate\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x02 \x01(\t\x12+\n\x03hit\x18\x03 \x01(\x0b\x32\x1e.radref.api.common.v1.ChildHit\"b\n\tLegReport\x12,\n\x03leg\x18\x01 \x01(\x0e\x32\x1f.radref.api.common.v1.SearchLeg\x12\r\n\x05topic\x18\x02 \x01(\t\x12\n\n\x02ok\x18\x03 \x01(\x08\x12\x0c\n\x04hits\x18\x04 \x01(\r\"s\n\x0cQuerySignals\x12\x17\n\nbest_dense\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x16\n\tbest_bm25\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x15\n\rterm_coverage\x18\x03 \x01(\x01\x42\r\n\x0b_best_denseB\x0c\n\n_best_bm25\"2\n\x0bStageTiming\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x14\n\x0cmilliseconds\x18\x02 \x01(\x01\x32s\n\x10RetrievalService\x12_\n\x08Retrieve\x12(.radref.api.retrieval.v1.RetrieveRequest\x1a).radref.api.retrieval.v1.RetrieveResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,15 +39,15 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RETRIEVERESPONSE']._serialized_start=438
   _globals['_RETRIEVERESPONSE']._serialized_end=785
   _globals['_RETRIEVEDPARENT']._serialized_start=788
-  _globals['_RETRIEVEDPARENT']._serialized_end=954
-  _globals['_CANDIDATE']._serialized_start=956
-  _globals['_CANDIDATE']._serialized_end=1054
-  _globals['_LEGREPORT']._serialized_start=1056
-  _globals['_LEGREPORT']._serialized_end=1154
-  _globals['_QUERYSIGNALS']._serialized_start=1156
-  _globals['_QUERYSIGNALS']._serialized_end=1271
-  _globals['_STAGETIMING']._serialized_start=1273
-  _globals['_STAGETIMING']._serialized_end=1323
-  _globals['_RETRIEVALSERVICE']._serialized_start=1325
-  _globals['_RETRIEVALSERVICE']._serialized_end=1440
+  _globals['_RETRIEVEDPARENT']._serialized_end=1036
+  _globals['_CANDIDATE']._serialized_start=1038
+  _globals['_CANDIDATE']._serialized_end=1136
+  _globals['_LEGREPORT']._serialized_start=1138
+  _globals['_LEGREPORT']._serialized_end=1236
+  _globals['_QUERYSIGNALS']._serialized_start=1238
+  _globals['_QUERYSIGNALS']._serialized_end=1353
+  _globals['_STAGETIMING']._serialized_start=1355
+  _globals['_STAGETIMING']._serialized_end=1405
+  _globals['_RETRIEVALSERVICE']._serialized_start=1407
+  _globals['_RETRIEVALSERVICE']._serialized_end=1522
 # @@protoc_insertion_point(module_scope)

@@ -161,8 +161,14 @@ class RetrievedParent(_message.Message):
     RRF_SCORE_FIELD_NUMBER: _builtins.int
     CHILDREN_FIELD_NUMBER: _builtins.int
     DUPLICATE_DOCUMENT_IDS_FIELD_NUMBER: _builtins.int
+    DENSE_SCORE_FIELD_NUMBER: _builtins.int
+    BM25_SCORE_FIELD_NUMBER: _builtins.int
     rrf_score: _builtins.float
-    """Its best RRF score, >= 0; only its order means something."""
+    """Its fused score, >= 0; only its order means something. RRF, or 0 to 1 where scores are added (profile default)."""
+    dense_score: _builtins.float
+    """Best cosine of its children, -1 to 1; absent without a dense leg."""
+    bm25_score: _builtins.float
+    """BM25 score, >= 0, of its whole text (profile default) or of its best child; absent when BM25 did not find it."""
     @_builtins.property
     def passage(self) -> _documents_pb2.Passage:
         """The passage."""
@@ -182,12 +188,21 @@ class RetrievedParent(_message.Message):
         rrf_score: _builtins.float = ...,
         children: _abc.Iterable[_documents_pb2.ChildHit] | None = ...,
         duplicate_document_ids: _abc.Iterable[_builtins.str] | None = ...,
+        dense_score: _builtins.float | None = ...,
+        bm25_score: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["passage", b"passage"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bm25_score", b"_bm25_score", "_dense_score", b"_dense_score", "bm25_score", b"bm25_score", "dense_score", b"dense_score", "passage", b"passage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["children", b"children", "duplicate_document_ids", b"duplicate_document_ids", "passage", b"passage", "rrf_score", b"rrf_score"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bm25_score", b"_bm25_score", "_dense_score", b"_dense_score", "bm25_score", b"bm25_score", "children", b"children", "dense_score", b"dense_score", "duplicate_document_ids", b"duplicate_document_ids", "passage", b"passage", "rrf_score", b"rrf_score"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__bm25_score: _TypeAlias = _typing.Literal["bm25_score"]  # noqa: Y015
+    _WhichOneofArgType__bm25_score: _TypeAlias = _typing.Literal["_bm25_score", b"_bm25_score"]  # noqa: Y015
+    _WhichOneofReturnType__dense_score: _TypeAlias = _typing.Literal["dense_score"]  # noqa: Y015
+    _WhichOneofArgType__dense_score: _TypeAlias = _typing.Literal["_dense_score", b"_dense_score"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bm25_score) -> _WhichOneofReturnType__bm25_score | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dense_score) -> _WhichOneofReturnType__dense_score | None: ...
 
 Global___RetrievedParent: _TypeAlias = RetrievedParent  # noqa: Y015
 
@@ -238,9 +253,9 @@ class LegReport(_message.Message):
     topic: _builtins.str
     """The collection (topic)."""
     ok: _builtins.bool
-    """False when it failed and its results are missing."""
+    """False when it failed or was late, and results are missing."""
     hits: _builtins.int
-    """Children it returned, >= 0."""
+    """Children, or parents, it returned, >= 0."""
     def __init__(
         self,
         *,
@@ -269,9 +284,9 @@ class QuerySignals(_message.Message):
     best_dense: _builtins.float
     """Best cosine of any child, -1 to 1; absent without a dense leg."""
     best_bm25: _builtins.float
-    """Best BM25 score of any child, >= 0; absent without a BM25 leg."""
+    """Best BM25 score of any parent (profile default) or child, >= 0; absent without a BM25 leg."""
     term_coverage: _builtins.float
-    """Share of the question's content terms (stems, stopwords removed) that stand in the first five parents, 0 to 1."""
+    """Share of the question's content terms (stems, stopwords removed) that stand in the first five parents or their headings, 0 to 1."""
     def __init__(
         self,
         *,
@@ -303,7 +318,12 @@ class StageTiming(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     MILLISECONDS_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
-    """Stage name: "embed", "search", "parents"."""
+    """Time from beginning to end, waiting and the way there included; "search" may run while "embed" does:
+    "embed", "search", "parents".
+    Time worked, a part of the above, without waiting; absent where it is not known:
+    "embed_compute": the embedding model for the question, see inference.v1.EmbedResponse.
+    "store_compute": the vector store on all searches of the question, added up.
+    """
     milliseconds: _builtins.float
     """Milliseconds, >= 0."""
     def __init__(

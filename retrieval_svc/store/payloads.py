@@ -1,24 +1,33 @@
-"""Our records as points of the embedded engine, and back. Keys are part of the format version."""
+"""Our records as payloads of points, and back: the same for every engine of Qdrant.
+
+Keys are part of the format version: raise that of every adapter when they change so that older code must not
+read them.
+"""
 
 from __future__ import annotations
 
+import base64
 import uuid
 from dataclasses import asdict
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-import qdrant_edge as edge
+import numpy as np
 
-from radref.errors import Unavailable
+from retrieval_svc.language_tags import language_range
 from retrieval_svc.model import (
     Child,
     DocumentRecord,
     IndexedChild,
+    IndexedParent,
     Metadata,
     Parent,
     ParentKey,
+    ParentPlace,
     StageRecord,
 )
+from retrieval_svc.statistics import StageStatistics
 from retrieval_svc.terms import TermCounts, decode_ids, encode_ids
 
 DENSE = "dense"
@@ -30,7 +39,9 @@ _NAMESPACE = uuid.UUID("6b0f4d52-9a5e-5c1b-8f39-7a1d5e0c2b64")
 Payload = dict[str, Any]
 
 
+@lru_cache(maxsize=65_536)
 def parent_id(key: ParentKey) -> str:
+    """Kept: a question names some fifty of them, and making one costs about 3 µs."""
     return str(uuid.uuid5(_NAMESPACE, f"{key.stage}/{key.citation_id}"))
 
 
@@ -46,23 +57,10 @@ def stage_id(stage: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"stage/{stage}"))
 
 
-def language_range(tag: str) -> list[str]:
-    """A language tag and its prefixes in lower case, "sr-Latn-RS" -> sr, sr-latn, sr-latn-rs.
-
-    A filter "sr" then matches all of them by equality (basic filtering, RFC 4647 section 3.3.1).
-    """
-    parts = tag.lower().split("-")
-    return ["-".join(parts[: length + 1]) for length in range(len(parts))]
-
-
-def child_point(record: StageRecord, indexed: IndexedChild) -> edge.Point:
+def child_payload(record: StageRecord, indexed: IndexedChild) -> Payload:
     child = indexed.child
-    vectors: dict[str, Any] = {DENSE: list(indexed.dense)}
-    if indexed.sparse.indices:
-        vectors[SPARSE] = edge.SparseVector(list(indexed.sparse.indices), list(indexed.sparse.values))
-    payload = {
+    return {
         "stage": child.parent.stage,
-        "document_id": child.document_id,
         "version": record.version,
         "citation_id": child.parent.citation_id,
         "ordinal": child.ordinal,
@@ -70,18 +68,18 @@ def child_point(record: StageRecord, indexed: IndexedChild) -> edge.Point:
         "end": child.end,
         "section_path": list(child.section_path),
         "parent_text": child.parent_text,
+        **_filtered(record),
+    }
+
+
+def _filtered(record: StageRecord) -> Payload:
+    """What filters look at."""
+    return {
+        "document_id": record.document_id,
         "language": language_range(record.metadata.language),
         "source_category": record.metadata.source_category,
         "year": record.metadata.year,
     }
-    return edge.Point(child_id(child), vectors, payload)
-
-
-def payload_of(record: edge.Record) -> Payload:
-    """Payload of a record that was read with it."""
-    if record.payload is None:
-        raise Unavailable("the vector store returned a record without content; it may be damaged")
-    return record.payload
 
 
 # What `child_from` reads; turning a payload into Python objects is the dearest part of a search.
@@ -96,23 +94,37 @@ def child_from(payload: Payload) -> Child:
         start=payload["start"],
         end=payload["end"],
         section_path=tuple(payload["section_path"]),
-        # Points written before there were keys have none.
-        parent_text=payload.get("parent_text", ""),
+        parent_text=payload["parent_text"],
     )
 
 
-def parent_point(document: str, parent: Parent) -> edge.Point:
-    payload = {
+def parent_payload(record: StageRecord, indexed: IndexedParent) -> Payload:
+    parent = indexed.parent
+    return {
         "stage": parent.key.stage,
         "citation_id": parent.key.citation_id,
-        "document_id": document,
+        "topic": record.metadata.topic,
         "ordinal": parent.ordinal,
         "text": parent.text,
         "section_path": list(parent.section_path),
         "pages": list(parent.pages) if parent.pages else None,
         "terms": encode_ids(parent.terms),
+        "parent_text": indexed.parent_text,
+        **_filtered(record),
     }
-    return edge.Point(parent_id(parent.key), {}, payload)
+
+
+# What `place_from` reads.
+PLACE_KEYS = ("stage", "citation_id", "document_id", "topic", "parent_text")
+
+
+def place_from(payload: Payload) -> ParentPlace:
+    return ParentPlace(
+        key=ParentKey(payload["stage"], payload["citation_id"]),
+        document_id=payload["document_id"],
+        topic=payload["topic"],
+        parent_text=payload["parent_text"],
+    )
 
 
 def parent_from(payload: Payload) -> Parent:
@@ -127,12 +139,12 @@ def parent_from(payload: Payload) -> Parent:
     )
 
 
-def stage_point(record: StageRecord, terms: TermCounts) -> edge.Point:
+def stage_payload(record: StageRecord, statistics: StageStatistics) -> Payload:
     metadata = asdict(record.metadata)
     for name in ("effective_from", "effective_until"):
         metadata[name] = metadata[name].isoformat() if metadata[name] else None
     metadata["supersedes"] = list(metadata["supersedes"])
-    payload = {
+    return {
         "kind": "stage",
         "stage": record.stage,
         "document_id": record.document_id,
@@ -141,9 +153,12 @@ def stage_point(record: StageRecord, terms: TermCounts) -> edge.Point:
         "parents": record.parents,
         "children": record.children,
         "sequence": record.sequence,
-        "terms": terms.encode(),
+        "statistics": {
+            "children": statistics.children.encode(),
+            "parents": statistics.parents.encode(),
+            "vector_sum": base64.b64encode(statistics.vector_sum.astype("<f4").tobytes()).decode("ascii"),
+        },
     }
-    return edge.Point(stage_id(record.stage), {}, payload)
 
 
 def stage_from(payload: Payload) -> StageRecord:
@@ -162,15 +177,23 @@ def stage_from(payload: Payload) -> StageRecord:
     )
 
 
-def document_point(record: DocumentRecord) -> edge.Point:
-    payload = {
+def statistics_from(payload: Payload) -> StageStatistics:
+    value = payload["statistics"]
+    return StageStatistics(
+        children=TermCounts.decode(value["children"]),
+        parents=TermCounts.decode(value["parents"]),
+        vector_sum=np.frombuffer(base64.b64decode(value["vector_sum"]), dtype="<f4").astype(np.float32),
+    )
+
+
+def document_payload(record: DocumentRecord) -> Payload:
+    return {
         "kind": "document",
         "document_id": record.document_id,
         "stage": record.stage,
         "sequence": record.sequence,
         "changed_at": record.changed_at.isoformat(),
     }
-    return edge.Point(document_id(record.document_id), {}, payload)
 
 
 def document_from(payload: Payload) -> DocumentRecord:
