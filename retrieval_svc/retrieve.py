@@ -129,7 +129,7 @@ class Retriever:
             NotFound: the version to preview is not staged (UNKNOWN_VERSION).
             PreconditionFailed: the question was embedded by another model than the index
                 (MODEL_FINGERPRINT_MISMATCH).
-            Unavailable: every leg failed in every collection.
+            Unavailable: a leg failed in a collection and nothing else found anything.
         """
         planned = plan(query, self._topics, self._profile)
         generation = self._searched()
@@ -218,13 +218,17 @@ def _report(search: Search) -> None:
     """Counts legs that failed anywhere.
 
     Raises:
-        Unavailable: everything failed.
+        Unavailable: something failed and the rest found nothing: whether there is evidence is not known, and
+            an empty answer would say that there is none.
     """
     reports = search.reports
-    for leg in {report.leg for report in reports if not report.ok}:
+    failed = {report.leg for report in reports if not report.ok}
+    for leg in failed:
         DEGRADED.labels(leg=leg.value).inc()
-    if not any(report.ok for report in reports):
-        raise Unavailable("the search failed in every collection", metadata={"backend": "vector-store"})
+    if failed and not any(report.hits for report in reports):
+        raise Unavailable(
+            "a part of the search failed and the rest found nothing", metadata={"backend": "vector-store"}
+        )
 
 
 def _snapshot(planned: Plan, catalogue: Catalogue) -> Snapshot:

@@ -118,7 +118,7 @@ async def test_failure_is_unavailable(kit: Kit) -> None:
 async def test_children_beyond_the_kept_ones_are_read_again(kit: Kit) -> None:
     await kit.put("d", 1, [f"dose {number}" for number in range(9)])
     places = kit.store._child_search  # type: ignore[attr-defined]
-    places._capacity = 2
+    places._places.capacity = 2
     first = await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())
     assert len(places._places) == 2
     again = await kit.store.search_dense("safety", vector_of("dose"), limit=9, filters=Filters())

@@ -252,6 +252,14 @@ async def test_everything_failed(kit: Kit) -> None:
             await down.retriever.retrieve(Query("dose"))
 
 
+async def test_nothing_found_beside_a_failure_is_no_empty_answer(kit: Kit) -> None:
+    """Topics without documents go well; that must not hide that the only one with documents failed."""
+    await kit.put("limits", 1, ["The dose limit for workers"])
+    down = await beside(kit, lambda store: PartlyFailingStore(store, {"safety"}, {"safety"}))
+    with pytest.raises(Unavailable, match="found nothing"):
+        await down.retriever.retrieve(Query("dose"))
+
+
 class SlowStore(PartlyFailingStore):
     """The real store with dense searches of some topics that never come back."""
 

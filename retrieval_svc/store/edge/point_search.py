@@ -9,6 +9,7 @@ from uuid import UUID
 
 import qdrant_edge as edge
 
+from retrieval_svc.store.edge.kept import Kept
 from retrieval_svc.store.edge.points import payload_of
 from retrieval_svc.store.payloads import Payload
 
@@ -31,8 +32,7 @@ class PointSearch(Generic[P]):
     def __init__(self, keys: Sequence[str], place: Callable[[Payload], P], *, capacity: int) -> None:
         self._keys = list(keys)
         self._place = place
-        self._capacity = capacity
-        self._places: dict[PointId, P] = {}
+        self._places: Kept[PointId, P] = Kept(capacity)
 
     def search(
         self,
@@ -54,9 +54,7 @@ class PointSearch(Generic[P]):
         if missing:
             self._read(shard, missing)
         found = [(places[point.id], point.score) for point in points]
-        while len(places) > self._capacity:
-            # The oldest first; what was evicted is read again when it is found again.
-            del places[next(iter(places))]
+        places.trim()
         return found, time.perf_counter() - started
 
     def _read(self, shard: edge.EdgeShard, ids: list[PointId]) -> None:
