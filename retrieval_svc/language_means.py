@@ -18,7 +18,7 @@ import numpy.typing as npt
 # A language with few children is drawn towards the mean of all, as if it had this many more of those: the
 # mean of a handful of passages about one matter says more about the matter than about the language. Chosen,
 # not measured.
-_PRIOR_CHILDREN = 100
+_PRIOR_CHILDREN = 20
 
 
 class LanguageMeans:

@@ -45,7 +45,7 @@ async def test_answer(kit: Kit) -> None:
     assert best.parent.pages == (1, 1)
     assert best.ranked.children[0].child.end == len(best.parent.text)
     assert retrieval.embedder_fingerprint == FINGERPRINT
-    assert set(retrieval.timings) == {"embed", "embed_compute", "search", "parents", "store_compute"}
+    assert set(retrieval.timings) == {"embed", "search", "parents", "store_compute"}
     assert {(report.leg, report.topic) for report in retrieval.legs} == {
         (leg, topic) for leg in Leg for topic in kit.topics.default
     }
