@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-faults test-triton test-vllm test-docling peers lint protos protos-check format clean
+.PHONY: demo test test-faults test-triton test-vllm test-docling peers bench-store lint protos protos-check format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
 	$(BIN)/radref demo
@@ -36,6 +36,11 @@ peers: $(VENV)/.embedded $(VENV)-peers/.ready  ## retrieval against Haystack and
 	$(VENV)-peers/bin/python -m evaluation.peers.compare --radref $(BIN)/python \
 	  --corpus $(CORPUS) --questions $(QUESTIONS) --work $(PEERS_WORK)
 
+bench-store: $(VENV)/.benchmarks  ## the store alone at 1k, 10k and 100k children; DATA_DIR=folder of an ingested corpus
+	@test -n "$(DATA_DIR)" || { echo "name an ingested data directory: make bench-store DATA_DIR=..."; exit 2; }
+	$(BIN)/python -m benchmarks.store_scale --data-dir $(DATA_DIR) --questions samples/qa.jsonl \
+	  --plot docs/images/store-scale.svg
+
 lint: $(VENV)/.dev  ## style, types, layering, protos, stale stubs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -67,6 +72,10 @@ $(VENV)/.embedded: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/.embedded
+
+$(VENV)/.benchmarks: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
+	touch $@
 
 # Servers of the model suites live in environments of their own: they need torch, which radref itself never does.
 # nvidia-pytriton is only the carrier of the server, so what its Python part needs is left out.

@@ -175,7 +175,7 @@ class RetrievedParent(_message.Message):
 
     @_builtins.property
     def children(self) -> _containers.RepeatedCompositeFieldContainer[_documents_pb2.ChildHit]:
-        """Its children that were found, best first."""
+        """Its children that were found, best first; none where only BM25 was asked for and whole parents are scored."""
 
     @_builtins.property
     def duplicate_document_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:

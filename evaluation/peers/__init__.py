@@ -1,0 +1,1 @@
+"""Compares radref's retrieval with other open systems on one machine; see docs/peers.md."""
