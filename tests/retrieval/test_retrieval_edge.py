@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from radref.errors import PreconditionFailed, Unavailable
 from retrieval_svc.model import Filters, IndexIdentity
 from retrieval_svc.query import Topics
+from retrieval_svc.store.edge.shard import sync_log
 from tests.retrieval.retrieval_kit import TOPICS, Kit, open_kit, vector_of
 
 ROOT = Path(__file__).parents[2]
@@ -140,3 +142,26 @@ async def test_a_caller_that_goes_away_while_shards_are_opened_leaves_the_store_
     await store.initialise(IndexIdentity("f" * 16, 4, "sparse"))
     assert (await store.counts()).parents == 0
     await kit.close()
+
+
+def test_a_part_of_the_log_that_goes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found with 100,000 children: the engine drops parts of its log while they are being synced."""
+    log_directory = tmp_path / "wal"
+    log_directory.mkdir()
+    names = {"closed-1", "closed-2", "open-3"}
+    for name in names:
+        (log_directory / name).write_bytes(b"x")
+    synced: list[str] = []
+    real = os.open
+
+    def opened(path: str | Path, *args: int) -> int:
+        if Path(path).name == "closed-1":
+            (log_directory / "closed-1").unlink()
+        synced.append(Path(path).name)
+        return real(path, *args)
+
+    monkeypatch.setattr(os, "open", opened)
+    sync_log(tmp_path)
+    assert {"closed-2", "open-3", "wal"} <= set(synced)
+    with pytest.raises(FileNotFoundError):
+        sync_log(tmp_path / "nowhere")

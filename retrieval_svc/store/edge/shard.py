@@ -24,6 +24,8 @@ from retrieval_svc.store.payloads import DENSE, SPARSE
 
 log = structlog.get_logger()
 
+_SYNC_ATTEMPTS = 10
+
 
 def collection_config(dimension: int) -> edge.EdgeConfig:
     """Two vectors a child. No IDF modifier: the query brings its own weights, see `retrieval_svc.terms`."""
@@ -64,15 +66,30 @@ def open_shard(
 
 
 def sync_log(path: Path) -> None:
-    """Makes every update so far survive a power failure. Nobody may write to the shard meanwhile."""
+    """Makes every update so far survive a power failure. Nobody may write to the shard meanwhile.
+
+    Raises:
+        OSError: a file cannot be synced.
+    """
     log_directory = path / "wal"
-    for file in log_directory.iterdir():
-        descriptor = os.open(file, os.O_RDONLY)
+    for attempt in range(_SYNC_ATTEMPTS):
         try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            for file in log_directory.iterdir():
+                _sync_file(file)
+            break
+        except FileNotFoundError:
+            # Under many writes the engine drops or renames a part of its log by itself: look again.
+            if attempt == _SYNC_ATTEMPTS - 1:
+                raise
     sync_directory(log_directory)
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def building_path(path: Path, token: str) -> Path:
