@@ -77,7 +77,8 @@ class Generations:
     @property
     def living(self) -> Sequence[Generation]:
         """The searched generation, and the one that is being built where there is one."""
-        names = (self._state.searched, self._state.building)
+        # No building is not the first generation, whose name is empty too.
+        names = [self._state.searched, *([self._state.building] if self._state.building else [])]
         return [self._open[name] for name in names if name in self._open]
 
     @property
