@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
 from radref.validity import Superseders, superseders_of
+from retrieval_svc.language_tags import primary_language
 from retrieval_svc.model import DocumentRecord, Metadata, StageRecord
 from retrieval_svc.statistics import CorpusStatistics, StageStatistics
 
@@ -22,6 +23,7 @@ class Snapshot:
         stages: the same stagings by their id.
         documents: metadata of the searched documents, by id.
         superseders: which of these documents name which others in `supersedes`.
+        languages: primary languages of the searched documents, ascending, by topic.
         index_version: grows with every activation or withdrawal; 0 = none yet.
         changed_at: when it last did.
     """
@@ -30,6 +32,7 @@ class Snapshot:
     stages: Mapping[str, StageRecord]
     documents: Mapping[str, Metadata]
     superseders: Superseders
+    languages: Mapping[str, Sequence[str]]
     index_version: int
     changed_at: datetime | None
 
@@ -44,6 +47,7 @@ class Snapshot:
             stages=MappingProxyType({record.stage: record for record in active.values()}),
             documents=MappingProxyType(documents),
             superseders=superseders_of(documents),
+            languages=MappingProxyType(_languages(documents.values())),
             index_version=index_version,
             changed_at=changed_at,
         )
@@ -172,3 +176,10 @@ class Catalogue:
         self._snapshot = Snapshot.of(
             active, newest.sequence if newest else 0, newest.changed_at if newest else None
         )
+
+
+def _languages(documents: Iterable[Metadata]) -> dict[str, Sequence[str]]:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for metadata in documents:
+        found[metadata.topic].add(primary_language(metadata.language))
+    return {topic: sorted(languages) for topic, languages in found.items()}

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from radref.service.metrics import stage_timer
 from retrieval_svc.bm25 import SparseVector
+from retrieval_svc.catalogue import Snapshot
 from retrieval_svc.children_ranking import rank_by_children
 from retrieval_svc.language_tags import primary_language
-from retrieval_svc.model import Hit, Leg, ParentHit, StageRecord
+from retrieval_svc.model import Hit, Leg, ParentHit
 from retrieval_svc.parents_ranking import ParentPool
 from retrieval_svc.profiles import IdfScope, RankingUnit
 from retrieval_svc.query import Plan, Topics
@@ -29,14 +30,14 @@ class Funnel:
 
     Attributes:
         terms: its content terms, each of weight 1.
-        stages: stagings that are searched, by id.
+        snapshot: what is searched, a previewed version included.
         in_force: whether a document, by its id, is in force.
     """
 
     plan: Plan
     topics: Topics
     statistics: CorpusStatistics
-    stages: Mapping[str, StageRecord]
+    snapshot: Snapshot
     terms: SparseVector
     in_force: Callable[[str], bool]
 
@@ -54,10 +55,11 @@ class Funnel:
         }
 
     def languages(self) -> dict[str, Sequence[str]]:
-        """Languages to search one by one, by topic; empty = all at once."""
+        """Languages to search one by one, by topic; empty = all at once, also where there is only one."""
         if not self.plan.profile.language_centring:
             return dict.fromkeys(self.plan.topics, ())
-        return {topic: self.statistics.languages.languages(topic) for topic in self.plan.topics}
+        there = {topic: self.snapshot.languages.get(topic, ()) for topic in self.plan.topics}
+        return {topic: names if len(names) > 1 else () for topic, names in there.items()}
 
     def centre(self, vector: Sequence[float] | None) -> Callable[[str], float]:
         """What to subtract from the cosines of a staging's children, by its id."""
@@ -70,7 +72,7 @@ class Funnel:
 
         def of(stage: str) -> float:
             if stage not in by_stage:
-                language = primary_language(self.stages[stage].metadata.language)
+                language = primary_language(self.snapshot.stages[stage].metadata.language)
                 by_stage[stage] = nearness.get(language, unknown)
             return by_stage[stage]
 

@@ -42,10 +42,6 @@ class LanguageMeans:
         if self._children[key] <= 0:
             del self._children[key], self._sums[key]
 
-    def languages(self, topic: str) -> list[str]:
-        """Languages that have searched children in a topic, ascending."""
-        return sorted(language for name, language in self._children if name == topic)
-
     def nearness(self, vector: Sequence[float], topics: Iterable[str]) -> dict[str, float]:
         """Cosine-like nearness of a question (L2 norm 1) to the mean of each language, by language.
 

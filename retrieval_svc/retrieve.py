@@ -148,7 +148,7 @@ class Retriever:
             plan=planned,
             topics=self._topics,
             statistics=generation.catalogue.statistics,
-            stages=snapshot.stages,
+            snapshot=snapshot,
             terms=self._text.query(planned.text),
             in_force=lambda document_id: standings.of(document_id).in_force,
         )

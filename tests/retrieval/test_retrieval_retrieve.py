@@ -13,7 +13,7 @@ from radref.errors import InvalidInput, PreconditionFailed, Unavailable
 from radref.service.metrics import DEGRADED
 from retrieval_svc.model import Filters, Hit, Leg
 from retrieval_svc.profiles import DEFAULT, PAPER, PROFILES
-from retrieval_svc.query import Limits, Query
+from retrieval_svc.query import Limits, Preview, Query
 from retrieval_svc.retrieve import QueryEmbedding
 from retrieval_svc.search import Search
 from retrieval_svc.store.protocol import VectorStore
@@ -335,6 +335,15 @@ async def test_a_passage_in_another_language_can_be_first(kit: Kit) -> None:
         both[centring] = documents(await asked.retriever.retrieve(Query("доза", legs=(Leg.DENSE,))))
     assert both[False][0] == "ru"
     assert both[True][0] == "answer"
+
+
+async def test_a_preview_in_a_language_that_its_topic_does_not_have(kit: Kit) -> None:
+    """The first document of a language must be found by both legs before anything of it is searched."""
+    await kit.put("en", 1, ["dose limits"])
+    await kit.put("de", 1, ["Dosisgrenzwerte"], language="de")
+    await kit.put("first", 1, ["Предел дозы"], language="ru", activate=False)
+    query = Query("предел дозы", legs=(Leg.DENSE,), preview=Preview("first", 1))
+    assert documents(await kit.retriever.retrieve(query))[0] == "first"
 
 
 @pytest.mark.parametrize(
