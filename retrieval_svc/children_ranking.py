@@ -32,7 +32,7 @@ def rank_by_children(hits: LegHits, profile: Profile, in_force: Callable[[str], 
     )
     return Ranking(
         parents=parents_of(fused, parents=profile.parents, fill=profile.fill_parents),
-        candidates=lambda: fused,
+        candidates=fused,
         duplicates=other_documents(
             repeated, {fused.child.parent: fused.child.document_id for fused in scored}
         ),

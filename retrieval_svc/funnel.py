@@ -162,4 +162,4 @@ async def _rank_parents(
     if funnel.plan.profile.bm25_over is RankingUnit.PARENTS and (only := pool.without_bm25()):
         terms = funnel.weighted(funnel.statistics.parents)
         pool.add_bm25(await search.parents(terms, len(only), only))
-    return pool.rank(funnel.plan.profile, funnel.in_force)
+    return pool.rank(funnel.plan.profile, funnel.in_force, want_candidates=funnel.plan.want_candidates)

@@ -68,7 +68,8 @@ class Maintenance:
             await self._forget(generation)
         await self._delete(generations)
         await self._discard_retired()
-        for generation in generations:
+        # Asked anew: what was searched when the round began may be retired, deleted and closed by now.
+        for generation in self._generations.living:
             await generation.store.maintain()
 
     async def _forget(self, generation: Generation) -> None:

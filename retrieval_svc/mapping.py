@@ -58,10 +58,11 @@ def query_from(request: retrieval_pb2.RetrieveRequest) -> Query:
             if request.HasField("preview")
             else None
         ),
+        want_candidates=request.want_candidates,
     )
 
 
-def retrieve_response(retrieval: Retrieval, *, want_candidates: bool) -> retrieval_pb2.RetrieveResponse:
+def retrieve_response(retrieval: Retrieval) -> retrieval_pb2.RetrieveResponse:
     signals = retrieval_pb2.QuerySignals(term_coverage=retrieval.signals.term_coverage)
     if retrieval.signals.best_dense is not None:
         signals.best_dense = retrieval.signals.best_dense
@@ -69,7 +70,7 @@ def retrieve_response(retrieval: Retrieval, *, want_candidates: bool) -> retriev
         signals.best_bm25 = retrieval.signals.best_bm25
     return retrieval_pb2.RetrieveResponse(
         parents=[_parent(parent) for parent in retrieval.parents],
-        candidates=[_candidate(child) for child in retrieval.candidates()] if want_candidates else [],
+        candidates=[_candidate(child) for child in retrieval.candidates],
         legs=[_leg_report(report) for report in retrieval.legs],
         signals=signals,
         embedder_fingerprint=retrieval.embedder_fingerprint,

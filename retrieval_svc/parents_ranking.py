@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from retrieval_svc.duplicates import duplicate_parents, other_documents
 from retrieval_svc.model import Hit, ParentHit, ParentKey, ParentPlace
@@ -103,7 +102,9 @@ class ParentPool:
         """Parents that BM25 did not find."""
         return [key for key, evidence in self._evidence.items() if evidence.bm25 is None]
 
-    def rank(self, profile: Profile, in_force: Callable[[str], bool]) -> Ranking:
+    def rank(
+        self, profile: Profile, in_force: Callable[[str], bool], *, want_candidates: bool = False
+    ) -> Ranking:
         """Fuses the evidence, leaves repeated texts out, takes the best parents.
 
         Args:
@@ -114,12 +115,19 @@ class ParentPool:
         places = {key: self._evidence[key].place for key in order}
         repeated = duplicate_parents(places.values(), in_force)
         kept = [key for key in order if key not in repeated]
-        ranked = [self._ranked(key, scores[key]) for key in kept[: profile.parents]]
+        # Without candidates nothing is made of the parents that are not returned.
+        ranked = [
+            self._ranked(key, scores[key]) for key in (kept if want_candidates else kept[: profile.parents])
+        ]
         return Ranking(
-            parents=ranked,
-            candidates=lambda: self._candidates(
-                ranked, ((key, scores[key]) for key in kept[profile.parents :]), profile
-            ),
+            parents=ranked[: profile.parents],
+            candidates=cut_children(
+                (child for parent in ranked for child in parent.children),
+                per_collection=profile.per_collection,
+                candidates=profile.candidates,
+            )
+            if want_candidates
+            else (),
             duplicates=other_documents(repeated, {key: place.document_id for key, place in places.items()}),
         )
 
@@ -171,19 +179,6 @@ class ParentPool:
             key: (1 - weight) * score + weight * support[self._evidence[key].place.document_id]
             for key, score in scores.items()
         }
-
-    def _candidates(
-        self,
-        ranked: Iterable[RankedParent],
-        others: Iterable[tuple[ParentKey, float]],
-        profile: Profile,
-    ) -> list[FusedChild]:
-        everything = chain(ranked, (self._ranked(key, score) for key, score in others))
-        return cut_children(
-            (child for parent in everything for child in parent.children),
-            per_collection=profile.per_collection,
-            candidates=profile.candidates,
-        )
 
     def _ranked(self, key: ParentKey, score: float) -> RankedParent:
         evidence = self._evidence[key]

@@ -45,6 +45,7 @@ class Query:
         legs: empty = all.
         topics: empty = all that are searched by default.
         preview: None = what is searched, as it is.
+        want_candidates: also return every fused child.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Query:
     topics: tuple[str, ...] = ()
     filters: Filters = field(default_factory=Filters)
     preview: Preview | None = None
+    want_candidates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Plan:
     filters: Filters
     profile: Profile
     preview: Preview | None = None
+    want_candidates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ def plan(query: Query, topics: Topics, profile: Profile) -> Plan:
         filters=query.filters,
         profile=_limited(profile, query.limits),
         preview=query.preview,
+        want_candidates=query.want_candidates,
     )
 
 

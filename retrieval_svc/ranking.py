@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -53,12 +53,12 @@ class Ranking:
 
     Attributes:
         parents: best first.
-        candidates: makes the list of all fused children that were kept, best first; few callers want it.
+        candidates: all fused children that were kept, best first; empty unless they are wanted.
         duplicates: ids of other documents with the same text, ascending, by parent in `parents`.
     """
 
     parents: Sequence[RankedParent]
-    candidates: Callable[[], Sequence[FusedChild]]
+    candidates: Sequence[FusedChild]
     duplicates: Mapping[ParentKey, Sequence[str]]
 
 

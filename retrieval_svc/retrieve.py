@@ -73,12 +73,12 @@ class Retrieval:
 
     Attributes:
         parents: those of documents in force first, best first among them; the others behind, best first.
-        candidates: makes the list of every fused child, best first.
+        candidates: every fused child, best first; empty unless they are wanted.
         timings: milliseconds by stage, as the proto says.
     """
 
     parents: tuple[RetrievedParent, ...]
-    candidates: Callable[[], Sequence[FusedChild]]
+    candidates: tuple[FusedChild, ...]
     legs: tuple[LegReport, ...]
     signals: Signals
     embedder_fingerprint: str
@@ -163,7 +163,7 @@ class Retriever:
         return Retrieval(
             # A stable sort: the order of relevance stays on both sides.
             parents=tuple(sorted(parents, key=lambda found: not found.standing.in_force)),
-            candidates=ranked.ranking.candidates,
+            candidates=tuple(ranked.ranking.candidates) if planned.want_candidates else (),
             legs=search.reports,
             signals=Signals(
                 best_dense=ranked.best_dense,
@@ -226,8 +226,9 @@ def _report(search: Search) -> None:
     for leg in failed:
         DEGRADED.labels(leg=leg.value).inc()
     if failed and not any(report.hits for report in reports):
+        backend = "vector-store" if search.store_failed else "inference"
         raise Unavailable(
-            "a part of the search failed and the rest found nothing", metadata={"backend": "vector-store"}
+            "a part of the search failed and the rest found nothing", metadata={"backend": backend}
         )
 
 

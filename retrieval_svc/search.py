@@ -42,6 +42,10 @@ class Search:
     Args:
         active: ids of the stagings whose points count.
         timeout: seconds that one search may take, > 0.
+
+    Attributes:
+        store_seconds: that the store worked on all searches so far.
+        store_failed: one of them failed or was late.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Search:
         self._hits: defaultdict[tuple[Leg, str], int] = defaultdict(int)
         self._failed: set[tuple[Leg, str]] = set()
         self.store_seconds = 0.0
+        self.store_failed = False
 
     @property
     def reports(self) -> tuple[LegReport, ...]:
@@ -173,6 +178,7 @@ class Search:
             reason = exc.reason if isinstance(exc, RadrefError) else "late"
             log.warning("search leg failed", leg=leg.value, topics=list(topics), reason=reason)
             self.skipped(leg, topics, ok=False)
+            self.store_failed = True
             return []
         for topic in topics:
             self._hits[leg, topic] += 0

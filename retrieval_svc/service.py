@@ -24,7 +24,7 @@ class RetrievalServicer(retrieval_pb2_grpc.RetrievalServiceServicer):
         self, request: retrieval_pb2.RetrieveRequest, context: grpc.aio.ServicerContext
     ) -> retrieval_pb2.RetrieveResponse:
         retrieval = await self._retriever.retrieve(mapping.query_from(request))
-        return mapping.retrieve_response(retrieval, want_candidates=request.want_candidates)
+        return mapping.retrieve_response(retrieval)
 
 
 class IndexServicer(index_pb2_grpc.IndexServiceServicer):

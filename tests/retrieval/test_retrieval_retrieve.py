@@ -38,7 +38,7 @@ def documents(retrieval: object) -> list[str]:
 
 async def test_answer(kit: Kit) -> None:
     await library(kit)
-    retrieval = await kit.retriever.retrieve(Query("dose limit for workers per year"))
+    retrieval = await kit.retriever.retrieve(Query("dose limit for workers per year", want_candidates=True))
     best = retrieval.parents[0]
     assert best.parent.text == "The dose limit for workers is 20 mSv per year"
     assert best.record.metadata.title == "About limits"
@@ -53,7 +53,7 @@ async def test_answer(kit: Kit) -> None:
     assert "variant" not in documents(retrieval)
     signals = retrieval.signals
     assert signals.best_dense == max(
-        one.dense_score for one in retrieval.candidates() if one.dense_score is not None
+        one.dense_score for one in retrieval.candidates if one.dense_score is not None
     )
     assert signals.best_bm25 is not None
     assert signals.best_bm25 > 0
@@ -112,21 +112,23 @@ async def test_empty_index(kit: Kit) -> None:
 
 async def test_limits(kit: Kit) -> None:
     await kit.put("many", 1, [f"dose number {number} " * 3 for number in range(30)], pieces=3)
-    retrieval = await kit.retriever.retrieve(Query("dose number"))
-    assert len(retrieval.candidates()) == 15
+    retrieval = await kit.retriever.retrieve(Query("dose number", want_candidates=True))
+    assert len(retrieval.candidates) == 15
     limits = Limits(per_collection=60, parents=20)
-    retrieval = await kit.retriever.retrieve(Query("dose number", limits=limits))
-    assert len(retrieval.candidates()) == 60
+    retrieval = await kit.retriever.retrieve(Query("dose number", want_candidates=True, limits=limits))
+    assert len(retrieval.candidates) == 60
     assert len(retrieval.parents) == 20
-    retrieval = await kit.retriever.retrieve(Query("dose number", limits=Limits(candidates=4)))
-    assert len(retrieval.candidates()) == 4
+    retrieval = await kit.retriever.retrieve(
+        Query("dose number", want_candidates=True, limits=Limits(candidates=4))
+    )
+    assert len(retrieval.candidates) == 4
 
 
 async def test_paper_takes_the_parents_of_the_best_children(kit: Kit) -> None:
     await kit.put("many", 1, [f"dose number {number} " * 3 for number in range(30)], pieces=3)
     paper = await beside(kit, profile=PAPER)
-    retrieval = await paper.retriever.retrieve(Query("dose number"))
-    best = [one.child.parent for one in retrieval.candidates()[:13]]
+    retrieval = await paper.retriever.retrieve(Query("dose number", want_candidates=True))
+    best = [one.child.parent for one in retrieval.candidates[:13]]
     assert [found.parent.key for found in retrieval.parents] == list(dict.fromkeys(best))
 
 

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import qdrant_edge as edge
 
-from retrieval_svc.store.edge.kept import Kept
 from retrieval_svc.store.edge.points import payload_of
+from retrieval_svc.store.kept import Kept
 from retrieval_svc.store.payloads import Payload
 
 PointId = int | UUID | str

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from qdrant_client import models
 
+from retrieval_svc.store.kept import Kept
 from retrieval_svc.store.payloads import Payload
 from retrieval_svc.store.server.connection import Server
 from retrieval_svc.store.server.points import made_from
@@ -35,8 +36,7 @@ class PointSearch(Generic[P]):
         self._server = server
         self._types = types
         self._place = place
-        self._capacity = capacity
-        self._places: dict[str, P] = {}
+        self._places: Kept[str, P] = Kept(capacity)
 
     async def search(
         self,
@@ -77,7 +77,5 @@ class PointSearch(Generic[P]):
         )
         read = {str(one.id): made_from(payload_of(one), self._types, self._place) for one in records}
         self._places.update(read)
-        while len(self._places) > self._capacity:
-            # The oldest first; what was evicted is read again when it is found again.
-            del self._places[next(iter(self._places))]
+        self._places.trim()
         return read

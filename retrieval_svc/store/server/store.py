@@ -49,8 +49,6 @@ _WRITE_BATCH = 128
 # About 120 MB; an index that holds more children than this still works, its searches take longer.
 _CHILDREN_KEPT = 200_000
 _PARENTS_KEPT = 50_000
-# A parent of 1,800 tokens has some six children of 900 characters or more.
-_CHILDREN_A_PARENT = 20
 _FACET_LIMIT = 1_000_000
 
 
@@ -180,7 +178,6 @@ class ServerStore:
     ) -> Found[Hit]:
         if topic not in self._made:
             return Found([], 0.0)
-        limit = min(limit, _CHILDREN_A_PARENT * len(parents)) if parents else limit
         found, seconds = await self._child_search.search(
             self._names.children(topic),
             vector,

@@ -1,4 +1,4 @@
-"""What was read of the store and need not be read again."""
+"""What was read of a store and need not be read again."""
 
 from __future__ import annotations
 
