@@ -32,7 +32,9 @@ class GateThresholds(BaseModel):
         default=FITTED_FINGERPRINT, description="embedder the bounds were fitted on; mismatch = no answers"
     )
     min_dense: float = Field(default=0.83, ge=-1, le=1, description="cosine of the best child")
-    min_bm25: float = Field(default=6.0, ge=0, description="BM25 score of the best child; with the next one")
+    min_bm25: float = Field(
+        default=6.0, ge=0, description="best BM25 score, as retrieval's profile counts it; with the next one"
+    )
     min_term_coverage: float = Field(
         default=0.6, ge=0, le=1, description="share of the question's content words in the first passages"
     )

@@ -19,7 +19,7 @@ from retrieval_svc.store.protocol import Found, VectorStore
 log = structlog.get_logger()
 
 # Read beyond what is needed at once: a few points of other versions then cost no second search.
-_MARGIN = 10
+MARGIN = 10
 # Children looked at of each parent whose cosine is completed; a parent of 1,800 tokens has about six.
 _CHILDREN_A_PARENT = 20
 
@@ -193,7 +193,7 @@ class Search:
         Points of superseded or not yet activated versions lie in the same collection until they are deleted:
         the search is repeated deeper until enough active ones came or there are no more.
         """
-        limit = depth + _MARGIN
+        limit = depth + MARGIN
         while True:
             found = await search(limit)
             self.store_seconds += found.seconds

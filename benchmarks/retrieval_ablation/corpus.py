@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import qdrant_edge as edge
-
+from benchmarks.index_points import points_of
 from radref.errors import InvalidInput
 from retrieval_svc.model import Metadata
 from retrieval_svc.staging import NewChild, NewParent
 from retrieval_svc.store.edge.directory import DataDirectory, IndexFolder
 from retrieval_svc.store.edge.generations import EdgeGenerations
-
-_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +86,7 @@ async def _searched(root: Path, topics: Sequence[str]) -> tuple[dict[str, tuple[
 
 def _documents(folder: IndexFolder, active: dict[str, tuple[str, Metadata]]) -> list[Document]:
     parents: defaultdict[str, list[NewParent]] = defaultdict(list)
-    for record in _records(folder.parents, with_vector=False):
+    for record in points_of(folder.parents, with_vector=False):
         payload = record.payload
         parents[payload["stage"]].append(
             NewParent(
@@ -103,7 +99,7 @@ def _documents(folder: IndexFolder, active: dict[str, tuple[str, Metadata]]) -> 
         )
     children: defaultdict[str, list[NewChild]] = defaultdict(list)
     for topic in sorted(folder.collections()):
-        for record in _records(folder.collection(topic), with_vector=True):
+        for record in points_of(folder.collection(topic), with_vector=True):
             payload = record.payload
             children[payload["stage"]].append(
                 NewChild(
@@ -125,15 +121,3 @@ def _documents(folder: IndexFolder, active: dict[str, tuple[str, Metadata]]) -> 
         for stage, (document_id, metadata) in active.items()
     ]
     return sorted(found, key=lambda document: document.document_id)
-
-
-def _records(path: Path, *, with_vector: bool) -> Iterator[Any]:
-    shard = edge.EdgeShard.load(str(path))
-    offset: Any = None
-    while True:
-        request = edge.ScrollRequest(offset=offset, limit=_PAGE, with_payload=True, with_vector=with_vector)
-        records, offset = shard.scroll(request)
-        yield from records
-        if offset is None:
-            break
-    shard.close()

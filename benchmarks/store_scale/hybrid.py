@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 from retrieval_svc.bm25 import SparseVector
 from retrieval_svc.model import Filters, Hit, ParentHit, ParentKey
+from retrieval_svc.profiles import DEFAULT, PAPER
+from retrieval_svc.search import MARGIN
 from retrieval_svc.store.protocol import Found, VectorStore
 
-# Depth of a leg in both profiles, and what retrieval reads beyond it for points of other versions.
-DEPTH = 60
+# What retrieval asks for of each leg: the profile's depth, and some more for points of other versions.
+_DEFAULT_DENSE = DEFAULT.leg_depth + MARGIN
+_DEFAULT_BM25 = DEFAULT.pool + MARGIN
+_PAPER = PAPER.leg_depth + MARGIN
 # Parents that only one leg found, whose other score is then asked for: as many as the real corpus gives.
 _DENSE_COMPLETED = 30
 _BM25_COMPLETED = 40
@@ -66,9 +70,12 @@ async def ask_default(
     topics = list(languages)
     dense, parents = await asyncio.gather(
         asyncio.gather(
-            *(_dense(store, topic, question, Filters(languages=(language,))) for topic, language in cells)
+            *(
+                _dense(store, topic, question, Filters(languages=(language,)), limit=_DEFAULT_DENSE)
+                for topic, language in cells
+            )
         ),
-        store.search_parents(topics, question.parent_terms, limit=DEPTH, filters=Filters()),
+        store.search_parents(topics, question.parent_terms, limit=_DEFAULT_BM25, filters=Filters()),
     )
     by_cosine = _parents_by_cosine([hit for found in dense for hit in found.hits])
     by_terms = [hit.place for hit in parents.hits]
@@ -79,7 +86,10 @@ async def ask_default(
         lacking_cosine[place.topic].append(place.key)
     completed, completed_parents = await asyncio.gather(
         asyncio.gather(
-            *(_dense(store, topic, question, Filters(), keys) for topic, keys in lacking_cosine.items())
+            *(
+                _dense(store, topic, question, Filters(), keys, limit=_CHILDREN_A_PARENT * len(keys))
+                for topic, keys in lacking_cosine.items()
+            )
         ),
         _complete_parents(store, topics, question, lacking_terms),
     )
@@ -96,9 +106,9 @@ async def ask_default(
 async def ask_paper(store: VectorStore, question: StoreQuestion, topics: Sequence[str]) -> Answer:
     """Profile `paper`: children by cosine and by BM25 in each topic."""
     found = await asyncio.gather(
-        *(_dense(store, topic, question, Filters()) for topic in topics),
+        *(_dense(store, topic, question, Filters(), limit=_PAPER) for topic in topics),
         *(
-            store.search_sparse(topic, question.child_terms[topic], limit=DEPTH, filters=Filters())
+            store.search_sparse(topic, question.child_terms[topic], limit=_PAPER, filters=Filters())
             for topic in topics
         ),
     )
@@ -129,8 +139,9 @@ async def _dense(
     question: StoreQuestion,
     filters: Filters,
     parents: Sequence[ParentKey] = (),
+    *,
+    limit: int,
 ) -> Found[Hit]:
-    limit = _CHILDREN_A_PARENT * len(parents) if parents else DEPTH
     return await store.search_dense(topic, question.vector, limit=limit, filters=filters, parents=parents)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import qdrant_edge as edge
 
+from benchmarks.index_points import points_of
 from evaluation.questions import load_questions
 from inference_svc.embedders.lanes import EncoderLanes
 from inference_svc.embedders.onnx_e5.embedder import OnnxE5Embedder
@@ -22,8 +22,6 @@ from retrieval_svc.store.edge.directory import IndexFolder
 from retrieval_svc.terms import decode_ids
 
 Vector = npt.NDArray[np.float32]
-
-_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ def read_documents(folder: IndexFolder) -> tuple[tuple[SeedDocument, ...], tuple
     frequencies: Counter[int] = Counter()
     topics: dict[str, tuple[str, dict[str, Any]]] = {}
     for topic in sorted(folder.collections()):
-        for record in _records(folder.collection(topic), with_vector=True):
+        for record in points_of(folder.collection(topic), with_vector=True):
             payload, sparse = record.payload, record.vector.get("bm25")
             frequencies.update(sparse.indices if sparse else ())
             topics[payload["stage"]] = topic, payload
@@ -149,7 +147,7 @@ def read_documents(folder: IndexFolder) -> tuple[tuple[SeedDocument, ...], tuple
             )
             children[payload["stage"], payload["citation_id"]].append((payload["ordinal"], child))
     parents: defaultdict[str, list[tuple[int, SeedParent]]] = defaultdict(list)
-    for record in _records(folder.parents, with_vector=False):
+    for record in points_of(folder.parents, with_vector=False):
         payload = record.payload
         found = sorted(children[payload["stage"], payload["citation_id"]], key=lambda pair: pair[0])
         parent = SeedParent(
@@ -181,18 +179,6 @@ def neighbour_cosine(documents: Sequence[SeedDocument]) -> float:
         for one, two in zip(parent.children, parent.children[1:], strict=False)
     ]
     return float(np.mean(cosines))
-
-
-def _records(path: Path, *, with_vector: bool) -> Iterator[Any]:
-    shard = edge.EdgeShard.load(str(path))
-    offset: Any = None
-    while True:
-        request = edge.ScrollRequest(offset=offset, limit=_PAGE, with_payload=True, with_vector=with_vector)
-        records, offset = shard.scroll(request)
-        yield from records
-        if offset is None:
-            break
-    shard.close()
 
 
 async def _embed(texts: Sequence[str], cache_dir: Path) -> tuple[tuple[SeedQuestion, ...], str]:

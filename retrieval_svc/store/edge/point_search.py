@@ -12,6 +12,7 @@ import qdrant_edge as edge
 from retrieval_svc.store.edge.points import payload_of
 from retrieval_svc.store.kept import Kept
 from retrieval_svc.store.payloads import Payload
+from retrieval_svc.store.protocol import HNSW_EF
 
 PointId = int | UUID | str
 P = TypeVar("P")
@@ -33,6 +34,7 @@ class PointSearch(Generic[P]):
         self._keys = list(keys)
         self._place = place
         self._places: Kept[PointId, P] = Kept(capacity)
+        self._params = edge.SearchParams(hnsw_ef=HNSW_EF)
 
     def search(
         self,
@@ -46,7 +48,10 @@ class PointSearch(Generic[P]):
         """(Places with scores, best first; seconds it took)."""
         started = time.perf_counter()
         request = edge.QueryRequest(
-            limit=limit, query=edge.Query.Nearest(vector, using=using), filter=condition
+            limit=limit,
+            query=edge.Query.Nearest(vector, using=using),
+            filter=condition,
+            params=self._params,
         )
         points = shard.query(request)
         places = self._places

@@ -10,11 +10,14 @@ from qdrant_client import models
 
 from retrieval_svc.store.kept import Kept
 from retrieval_svc.store.payloads import Payload
+from retrieval_svc.store.protocol import HNSW_EF
 from retrieval_svc.store.server.connection import Server
 from retrieval_svc.store.server.points import made_from
 from retrieval_svc.store.server.records import payload_of
 
 P = TypeVar("P")
+
+_PARAMS = models.SearchParams(hnsw_ef=HNSW_EF)
 
 
 class PointSearch(Generic[P]):
@@ -57,6 +60,7 @@ class PointSearch(Generic[P]):
                 using=using,
                 query_filter=condition,
                 limit=limit,
+                search_params=_PARAMS,
                 with_payload=False,
                 timeout=seconds,
             )
