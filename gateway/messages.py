@@ -10,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from gateway.model import (
     AbstentionReason,
     Answer,
+    AnswerEvent,
     Candidate,
     ChildHit,
     DocumentInfo,
@@ -26,6 +27,7 @@ from gateway.model import (
     RerankMode,
     SearchQuery,
     Source,
+    Sources,
     Validity,
     Versions,
 )
@@ -51,11 +53,14 @@ _OUTCOMES = {
 _ABSTENTIONS = {
     AbstentionReason.INSUFFICIENT_EVIDENCE: answer_pb2.ABSTENTION_REASON_INSUFFICIENT_EVIDENCE,
     AbstentionReason.NO_VALID_CITATION: answer_pb2.ABSTENTION_REASON_NO_VALID_CITATION,
+    AbstentionReason.CONFLICT: answer_pb2.ABSTENTION_REASON_CONFLICT,
+    AbstentionReason.OUT_OF_SCOPE: answer_pb2.ABSTENTION_REASON_OUT_OF_SCOPE,
 }
 _NOTICES = {
     NoticeKind.MISSING_INFORMATION: answer_pb2.NOTICE_KIND_MISSING_INFORMATION,
     NoticeKind.DEGRADED_SEARCH: answer_pb2.NOTICE_KIND_DEGRADED_SEARCH,
     NoticeKind.CONTRADICTION: answer_pb2.NOTICE_KIND_CONTRADICTION,
+    NoticeKind.CONTEXT_TRUNCATED: answer_pb2.NOTICE_KIND_CONTEXT_TRUNCATED,
     NoticeKind.NOT_IN_FORCE: answer_pb2.NOTICE_KIND_NOT_IN_FORCE,
 }
 _FLAGS = {StatementFlag.NEGATION_MISSING: answer_pb2.STATEMENT_FLAG_NEGATION_MISSING}
@@ -248,25 +253,52 @@ def candidates_to(candidates: Iterable[Candidate]) -> list[gateway_pb2.RankedCan
 def answer_to(
     question: str, answer: Answer, request_id: str, *, want_prompt: bool
 ) -> gateway_pb2.GenerateResponse:
-    response = gateway_pb2.GenerateResponse(
+    end = _end_to(answer)
+    return gateway_pb2.GenerateResponse(
         query=question,
         prompt=prompt_to(answer.messages) if want_prompt else (),
         ranked_parents=ranked_parents_to(answer.parents),
-        outcome=_OUTCOMES[answer.outcome],
+        outcome=end.outcome,
         statements=[_statement_to(statement) for statement in answer.statements],
+        abstention=end.abstention if end.HasField("abstention") else None,
+        notices=end.notices,
+        validation=end.validation,
+        timings=end.timings,
+        request_id=request_id,
+        versions=end.versions,
+        usage=end.usage,
+    )
+
+
+def answer_event_to(event: AnswerEvent, request_id: str) -> gateway_pb2.StreamGenerateResponse:
+    """One message of a streamed answer."""
+    match event:
+        case Sources():
+            sources = gateway_pb2.StreamSources(
+                ranked_parents=ranked_parents_to(event.parents), request_id=request_id
+            )
+            return gateway_pb2.StreamGenerateResponse(sources=sources)
+        case ValidatedStatement():
+            return gateway_pb2.StreamGenerateResponse(statement=_statement_to(event))
+        case Answer():
+            return gateway_pb2.StreamGenerateResponse(end=_end_to(event))
+
+
+def _end_to(answer: Answer) -> gateway_pb2.StreamEnd:
+    end = gateway_pb2.StreamEnd(
+        outcome=_OUTCOMES[answer.outcome],
         notices=notices_to(answer.notices),
         validation=_counts_to(answer.validation),
         timings=timings_to(answer.timings),
-        request_id=request_id,
         versions=versions_to(answer.versions),
         usage=answer_pb2.TokenUsage(
             prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens
         ),
     )
     if answer.abstention is not None:
-        response.abstention.reason = _ABSTENTIONS[answer.abstention.reason]
-        response.abstention.message = answer.abstention.message
-    return response
+        end.abstention.reason = _ABSTENTIONS[answer.abstention.reason]
+        end.abstention.message = answer.abstention.message
+    return end
 
 
 def _statement_to(statement: ValidatedStatement) -> answer_pb2.Statement:

@@ -194,6 +194,7 @@ class NoticeKind(StrEnum):
     MISSING_INFORMATION = "missing_information"
     DEGRADED_SEARCH = "degraded_search"
     CONTRADICTION = "contradiction"
+    CONTEXT_TRUNCATED = "context_truncated"
     NOT_IN_FORCE = "not_in_force"
 
 
@@ -211,6 +212,8 @@ class AbstentionReason(StrEnum):
 
     INSUFFICIENT_EVIDENCE = "insufficient_evidence"
     NO_VALID_CITATION = "no_valid_citation"
+    CONFLICT = "conflict"
+    OUT_OF_SCOPE = "out_of_scope"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,14 +264,17 @@ class Reranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
-    """A generator's whole output. Token counts are 0 where the generator does not count."""
+class GenerationEnd:
+    """What wrote an output. Token counts are 0 where the generator does not count.
 
-    text: str
+    `cut_off`: it ran into the cap on its tokens.
+    """
+
     model: str
     fingerprint: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +315,17 @@ class Answer:
     versions: Versions
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """First event of a streamed answer: the passages it is made from, best first."""
+
+    parents: tuple[RankedPassage, ...]
+
+
+AnswerEvent = Sources | ValidatedStatement | Answer
+"""A streamed answer: sources, then statements, then the whole answer, which repeats the statements."""
 
 
 class PassageState(StrEnum):

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gateway import wording
-from gateway.answer_schema import ANSWER_SCHEMA_JSON, AnswerFormatError, parse_answer
-from gateway.gate import GateThresholds, check_fitted, judge
+from gateway.answering.assembly import Assembly
+from gateway.answering.drafting import DraftEnd, Task, draft
+from gateway.answering.outcome import judge_answer
+from gateway.gate import GateThresholds, GateVerdict, check_fitted, judge
 from gateway.model import (
     Abstention,
     AbstentionReason,
     Answer,
+    AnswerEvent,
     Filters,
-    Generated,
     Notice,
     NoticeKind,
     Outcome,
-    PromptMessage,
     PromptResult,
     RankedPassage,
     RerankMode,
     Retrieved,
     SearchQuery,
     SearchResult,
+    Sources,
     Versions,
 )
 from gateway.ports import Generating, Reranking, Searching
+from gateway.prompting.budget import within_budget
 from gateway.prompting.prompt import PROMPT_VERSION, build_prompt
 from gateway.question import accepted_question
-from gateway.validation import PassageText, ValidatedAnswer, ValidationCounts, ValidationPolicy, validate
+from gateway.validation import ValidationCounts, ValidationPolicy
 from gateway.validity import for_generation, in_force_first, not_in_force
-from radref.errors import InvalidInput, Unavailable
-from radref.service.metrics import stage_timer
+from radref.errors import InvalidInput
+from radref.service.metrics import FIRST_STATEMENT_SECONDS, observe_stage, stage_timer
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class PipelineLimits:
 
     max_query_characters: int
     generation_parents: int
+    max_prompt_tokens: int
     max_answer_tokens: int
     models: tuple[str, ...]
     rerank: bool
@@ -104,24 +110,39 @@ class Pipeline:
 
     async def prompt(self, question: str, filters: Filters) -> PromptResult:
         """The prompt that would be sent. Raises as `search`."""
+        question = accepted_question(question, self._limits.max_query_characters)
         found = await self.search(SearchQuery(text=question, filters=filters))
-        parents = for_generation(found.parents, self._limits.generation_parents)
+        parents, notices = self._sent(question, found)
         return PromptResult(
             messages=build_prompt(question, [parent.passage for parent in parents]),
             parents=parents,
-            notices=found.notices,
+            notices=(*found.notices, *notices),
             timings=found.timings,
             versions=found.versions,
         )
 
     async def answer(self, question: str, filters: Filters, model: str = "") -> Answer:
-        """A checked answer or an abstention.
+        """A checked answer or an abstention: the last of `answer_events`, which see."""
+        async with aclosing(self.answer_events(question, filters, model)) as events:
+            async for event in events:
+                if isinstance(event, Answer):
+                    return event
+        raise AssertionError("answer_events ends with an Answer")
+
+    async def answer_events(
+        self, question: str, filters: Filters, model: str = ""
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        """Sources, then each statement once it passed every check, then the whole answer.
+
+        Closing the iterator stops the generator.
 
         Raises:
             InvalidInput: as `search`, and UNKNOWN_MODEL.
             PreconditionFailed: the gate was fitted for another embedder.
-            Unavailable: retrieval or the generator does not answer, or the generator's output is unreadable.
+            Unavailable: retrieval or the generator does not answer, or died in the middle; statements that
+                were handed out before are checked ones all the same.
         """
+        began = time.perf_counter()
         model = self._allowed(model)
         question = accepted_question(question, self._limits.max_query_characters)
         found = await self.search(SearchQuery(text=question, filters=filters))
@@ -129,38 +150,64 @@ class Pipeline:
         with stage_timer("gate") as clock:
             verdict = judge(found.signals, self._gate, found=bool(found.parents))
         timings = {**found.timings, "gate": clock.milliseconds}
-        parents = for_generation(found.parents, self._limits.generation_parents)
+        parents, notices = self._sent(question, found)
+        found = replace(found, notices=(*found.notices, *notices))
+        yield Sources(parents)
         if verdict != "pass":
-            message = (wording.nothing_found if verdict == "nothing_found" else wording.weak_evidence)(
-                question
-            )
-            return Answer(
-                outcome=Outcome.ABSTAINED,
-                parents=parents,
-                messages=(),
-                statements=(),
-                abstention=Abstention(AbstentionReason.INSUFFICIENT_EVIDENCE, message),
-                notices=found.notices,
-                validation=ValidationCounts(),
-                timings=timings,
-                versions=found.versions,
-            )
+            yield _refused(question, verdict, found, parents, timings)
+            return
 
-        messages = build_prompt(question, [parent.passage for parent in parents])
+        task = Task(
+            model=model,
+            question=question,
+            passages=parents,
+            messages=build_prompt(question, [parent.passage for parent in parents]),
+            max_tokens=self._limits.max_answer_tokens,
+        )
+        assembly = Assembly(parents, self._policy, lambda statement: True)
+        validating = 0.0
+        end: DraftEnd | None = None
+        first = True
         with stage_timer("generate") as clock:
-            generated = await self._generating.generate(
-                model=model,
-                messages=messages,
-                query=question,
-                passages=parents,
-                json_schema=ANSWER_SCHEMA_JSON,
-                max_tokens=self._limits.max_answer_tokens,
-            )
-        timings["generate"] = clock.milliseconds
-        with stage_timer("validate") as clock:
-            validated = self._validated(generated, parents)
-        timings["validate"] = clock.milliseconds
-        return _answer(question, found, parents, messages, generated, validated, timings)
+            async with aclosing(draft(self._generating, task)) as parts:
+                async for part in parts:
+                    if isinstance(part, DraftEnd):
+                        end = part
+                        break
+                    started = time.perf_counter()
+                    shown = assembly.add(part)
+                    validating += time.perf_counter() - started
+                    for statement in shown:
+                        if first:
+                            FIRST_STATEMENT_SECONDS.observe(time.perf_counter() - began)
+                            first = False
+                        yield statement
+        assert end is not None, "a draft ends with its DraftEnd"
+        for statement in assembly.end():
+            if first:
+                FIRST_STATEMENT_SECONDS.observe(time.perf_counter() - began)
+                first = False
+            yield statement
+        observe_stage("validate", validating)
+        timings["generate"] = clock.milliseconds - validating * 1000
+        timings["validate"] = validating * 1000
+        yield _answer(question, found, task, assembly, end, timings)
+
+    def _sent(
+        self, question: str, found: SearchResult
+    ) -> tuple[tuple[RankedPassage, ...], tuple[Notice, ...]]:
+        """The passages that go to the generator, and a notice where some have no room."""
+        parents = for_generation(found.parents, self._limits.generation_parents)
+        room = within_budget(question, parents, self._limits.max_prompt_tokens)
+        left_out = parents[room:]
+        if not left_out:
+            return parents, ()
+        notice = Notice(
+            NoticeKind.CONTEXT_TRUNCATED,
+            wording.left_out(question, len(left_out)),
+            tuple(parent.passage.citation_id for parent in left_out),
+        )
+        return parents[:room], (notice,)
 
     def _allowed(self, model: str) -> str:
         if not model:
@@ -171,23 +218,6 @@ class Pipeline:
                 f"there is no model {model!r}; known: {known}", reason="UNKNOWN_MODEL", field="model"
             )
         return model
-
-    def _validated(self, generated: Generated, parents: Sequence[RankedPassage]) -> ValidatedAnswer:
-        try:
-            parsed = parse_answer(generated.text)
-        except AnswerFormatError as exc:
-            raise Unavailable(
-                f"{exc}; try again or choose another model", metadata={"backend": "generator"}
-            ) from None
-        passages = {
-            parent.passage.citation_id: PassageText(
-                text=parent.passage.text,
-                section_path=parent.passage.section_path,
-                title=parent.passage.document.title,
-            )
-            for parent in parents
-        }
-        return validate(parsed, passages, self._policy)
 
 
 def _reordered(parents: Sequence[RankedPassage], scores: Sequence[float]) -> tuple[RankedPassage, ...]:
@@ -203,55 +233,50 @@ def _degraded(question: str, retrieved: Retrieved) -> tuple[Notice, ...]:
     return (Notice(NoticeKind.DEGRADED_SEARCH, wording.degraded(question, legs)),)
 
 
-def _answer(
+def _refused(
     question: str,
+    verdict: GateVerdict,
     found: SearchResult,
     parents: tuple[RankedPassage, ...],
-    messages: tuple[PromptMessage, ...],
-    generated: Generated,
-    validated: ValidatedAnswer,
-    timings: dict[str, float],
+    timings: Mapping[str, float],
 ) -> Answer:
-    notices = list(found.notices)
-    notices += [
-        Notice(
-            NoticeKind.CONTRADICTION,
-            conflict.description or wording.contradiction(question),
-            conflict.citation_ids,
-        )
-        for conflict in validated.conflicts
-    ]
-    cited = [citation.id for statement in validated.statements for citation in statement.citations]
-    notices += not_in_force(question, found.parents, cited)
-    abstention: Abstention | None = None
-    if validated.statements:
-        partial = validated.insufficient
-        outcome = Outcome.PARTIALLY_ANSWERED if partial else Outcome.ANSWERED
-        if partial:
-            message = validated.missing or wording.incomplete(question)
-            notices.append(Notice(NoticeKind.MISSING_INFORMATION, message))
-    else:
-        outcome = Outcome.ABSTAINED
-        abstention = _no_statement(question, validated)
+    message = (wording.nothing_found if verdict == "nothing_found" else wording.weak_evidence)(question)
     return Answer(
-        outcome=outcome,
+        outcome=Outcome.ABSTAINED,
         parents=parents,
-        messages=messages,
-        statements=validated.statements,
-        abstention=abstention,
-        notices=tuple(notices),
-        validation=validated.counts,
+        messages=(),
+        statements=(),
+        abstention=Abstention(AbstentionReason.INSUFFICIENT_EVIDENCE, message),
+        notices=found.notices,
+        validation=ValidationCounts(),
         timings=timings,
-        versions=replace(found.versions, generator=f"{generated.model}@{generated.fingerprint}"),
-        prompt_tokens=generated.prompt_tokens,
-        completion_tokens=generated.completion_tokens,
+        versions=found.versions,
     )
 
 
-def _no_statement(question: str, validated: ValidatedAnswer) -> Abstention:
-    dropped = validated.counts.statements_uncited + validated.counts.statements_unsupported_number
-    if dropped or validated.refused:
-        return Abstention(AbstentionReason.NO_VALID_CITATION, wording.nothing_valid(question))
-    return Abstention(
-        AbstentionReason.INSUFFICIENT_EVIDENCE, validated.missing or wording.nothing_supported(question)
+def _answer(
+    question: str,
+    found: SearchResult,
+    task: Task,
+    assembly: Assembly,
+    end: DraftEnd,
+    timings: Mapping[str, float],
+) -> Answer:
+    validated = assembly.result(end)
+    verdict = judge_answer(question, validated, end, lacks_what_is_asked=assembly.lacks_what_is_asked)
+    cited = [citation.id for statement in validated.statements for citation in statement.citations]
+    generator = f"{end.generation.model}@{end.generation.fingerprint}" if end.generation else task.model
+    read, written = end.tokens
+    return Answer(
+        outcome=verdict.outcome,
+        parents=tuple(task.passages),
+        messages=tuple(task.messages),
+        statements=validated.statements,
+        abstention=verdict.abstention,
+        notices=(*found.notices, *verdict.notices, *not_in_force(question, found.parents, cited)),
+        validation=validated.counts,
+        timings=timings,
+        versions=replace(found.versions, generator=generator),
+        prompt_tokens=read,
+        completion_tokens=written,
     )

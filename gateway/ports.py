@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
 from gateway.model import (
-    Generated,
+    GenerationEnd,
     Passage,
     PromptMessage,
     RankedPassage,
@@ -36,7 +36,7 @@ class Reranking(Protocol):
 class Generating(Protocol):
     """Writes or quotes."""
 
-    async def generate(
+    def generate(
         self,
         *,
         model: str,
@@ -45,8 +45,11 @@ class Generating(Protocol):
         passages: Sequence[RankedPassage],
         json_schema: str,
         max_tokens: int,
-    ) -> Generated:
-        """Raises InvalidInput (unknown model) and Unavailable."""
+    ) -> AsyncGenerator[str | GenerationEnd, None]:
+        """Pieces of the output in order, then its end. Closing the iterator stops the generator.
+
+        Raises InvalidInput (unknown model, prompt too long) and Unavailable.
+        """
         ...
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.clients.inference import InferenceClient
 from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
+from gateway.desk import Desk
 from gateway.pipeline import Pipeline, PipelineLimits
 from gateway.service import GatewayService
 from gateway.settings import GatewaySettings
@@ -28,6 +29,7 @@ async def compose(settings: GatewaySettings) -> App:
         limits=PipelineLimits(
             max_query_characters=settings.max_query_characters,
             generation_parents=settings.generation_parents,
+            max_prompt_tokens=settings.max_prompt_tokens,
             max_answer_tokens=settings.max_answer_tokens,
             models=settings.models,
             rerank=settings.rerank,
@@ -37,7 +39,7 @@ async def compose(settings: GatewaySettings) -> App:
         services=[
             Servicer(
                 gateway_pb2_grpc.add_GatewayServiceServicer_to_server,
-                GatewayService(pipeline, IngestClient(ingest)),
+                GatewayService(Desk(pipeline, IngestClient(ingest))),
                 gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].full_name,
             )
         ],

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import NoReturn, TypeAlias
 
 import grpc
 
 from gateway import messages
-from gateway.counting import count
-from gateway.pipeline import Pipeline
-from gateway.ports import PassageKeeping
-from gateway.sources import accepted_citation_id
+from gateway.desk import Desk
 from radref.api.gateway.v1 import consult_pb2, gateway_pb2, gateway_pb2_grpc
 from radref.errors import Unimplemented
 from radref.service.context import current_call
@@ -22,14 +20,13 @@ Context: TypeAlias = grpc.aio.ServicerContext
 class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     """The user-facing API."""
 
-    def __init__(self, pipeline: Pipeline, passages: PassageKeeping) -> None:
-        self._pipeline = pipeline
-        self._passages = passages
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
 
     async def Search(  # noqa: N802
         self, request: gateway_pb2.SearchRequest, context: Context
     ) -> gateway_pb2.SearchResponse:
-        found = await self._pipeline.search(messages.search_query_from(request))
+        found = await self._desk.search(messages.search_query_from(request))
         return gateway_pb2.SearchResponse(
             query=request.query,
             ranked_parents=messages.ranked_parents_to(found.parents),
@@ -43,7 +40,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def Prompt(  # noqa: N802
         self, request: gateway_pb2.PromptRequest, context: Context
     ) -> gateway_pb2.PromptResponse:
-        result = await self._pipeline.prompt(request.query, messages.filters_from(request.filters))
+        result = await self._desk.prompt(request.query, messages.filters_from(request.filters))
         return gateway_pb2.PromptResponse(
             query=request.query,
             prompt=messages.prompt_to(result.messages),
@@ -57,28 +54,27 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def Generate(  # noqa: N802
         self, request: gateway_pb2.GenerateRequest, context: Context
     ) -> gateway_pb2.GenerateResponse:
-        answer = await self._pipeline.answer(
-            request.query, messages.filters_from(request.filters), request.model
-        )
-        count(answer)
+        answer = await self._desk.answer(request.query, messages.filters_from(request.filters), request.model)
         return messages.answer_to(request.query, answer, _request_id(), want_prompt=request.want_prompt)
 
     async def GetSource(  # noqa: N802
         self, request: gateway_pb2.GetSourceRequest, context: Context
     ) -> gateway_pb2.GetSourceResponse:
-        source = await self._passages.passage(accepted_citation_id(request.citation_id))
-        return messages.source_to(source)
+        return messages.source_to(await self._desk.source(request.citation_id))
 
     async def StreamGenerate(  # noqa: N802
         self, request: gateway_pb2.StreamGenerateRequest, context: Context
     ) -> AsyncIterator[gateway_pb2.StreamGenerateResponse]:
-        _later("StreamGenerate", "use Generate")
-        yield gateway_pb2.StreamGenerateResponse()
+        filters = messages.filters_from(request.filters)
+        async with aclosing(self._desk.answer_stream(request.query, filters, request.model)) as events:
+            async for event in events:
+                yield messages.answer_event_to(event, _request_id())
 
     async def Consult(  # noqa: N802
         self, request: consult_pb2.ConsultRequest, context: Context
     ) -> consult_pb2.ConsultResponse:
-        _later("Consult", "appropriateness consults come with a later release")
+        await self._desk.consult(request.scenario)
+        raise AssertionError("Desk.consult raises in this release")
 
     async def SubmitFeedback(  # noqa: N802
         self, request: gateway_pb2.SubmitFeedbackRequest, context: Context

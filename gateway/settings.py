@@ -29,6 +29,12 @@ class GatewaySettings(ServiceSettings, section="gateway"):
         min_length=1,
         description="generators a caller may name; the first is the default",
     )
+    max_prompt_tokens: int = Field(
+        default=32_768,
+        ge=8_192,
+        le=130_000,
+        description="bound on the prompt, estimated tokens; beyond, whole passages are left out from the end",
+    )
     max_answer_tokens: int = Field(default=2048, ge=1, le=32_768, description="cap on generated tokens")
     gate: GateThresholds = Field(
         default_factory=GateThresholds, description="evidence gate before generation"

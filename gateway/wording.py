@@ -40,6 +40,48 @@ def nothing_valid(question: str) -> str:
     )
 
 
+def unreadable(question: str) -> str:
+    return (
+        "Модель дважды дала ответ, который нельзя прочитать, поэтому он не показан. Источники ниже; "
+        "повторите вопрос или выберите другую модель."
+        if is_russian(question)
+        else "The model's output could not be read twice, so no answer is shown. "
+        "See the sources, ask again or choose another model."
+    )
+
+
+def broke_off(question: str) -> str:
+    return (
+        "Ответ модели оборвался: показаны только проверенные утверждения, которые она успела дать."
+        if is_russian(question)
+        else "The model's answer broke off: only the statements that were checked until then are shown."
+    )
+
+
+def conflict(question: str) -> str:
+    return (
+        "Найденные разделы противоречат друг другу в том, о чём спрошено. Сравните их сами."
+        if is_russian(question)
+        else "The passages found contradict each other about what was asked. Compare them yourself."
+    )
+
+
+def foreign(question: str) -> str:
+    return (
+        "Похоже, вопрос не относится к тому, для чего предназначена база знаний."
+        if is_russian(question)
+        else "The question seems to lie outside what this knowledge base is for."
+    )
+
+
+def left_out(question: str, count: int) -> str:
+    return (
+        f"Не вошло в запрос к модели из-за нехватки места: {count} (разделы с конца списка)."
+        if is_russian(question)
+        else f"Left out of the prompt for lack of room: {count} of the passages, from the end of the list."
+    )
+
+
 def degraded(question: str, legs: list[str]) -> str:
     names = ", ".join(legs)
     return (

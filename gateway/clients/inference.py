@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import grpc
 
-from gateway.model import Generated, Passage, PromptMessage, RankedPassage, Reranked
+from gateway.model import GenerationEnd, Passage, PromptMessage, RankedPassage, Reranked
 from radref.api.common.v1 import documents_pb2
 from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
 from radref.errors import Unavailable
@@ -46,7 +46,7 @@ class InferenceClient:
         passages: Sequence[RankedPassage],
         json_schema: str,
         max_tokens: int,
-    ) -> Generated:
+    ) -> AsyncGenerator[str | GenerationEnd, None]:
         request = inference_pb2.GenerateRequest(
             model=model,
             messages=[
@@ -58,26 +58,35 @@ class InferenceClient:
             passages=[_grounding(ranked) for ranked in passages],
             max_tokens=max_tokens,
         )
-        pieces: list[str] = []
-        summary: inference_pb2.GenerationSummary | None = None
+        call = self._stub.Generate(request, timeout=GENERATE_TIMEOUT_SECONDS)
+        end: GenerationEnd | None = None
         try:
-            async for response in self._stub.Generate(request, timeout=GENERATE_TIMEOUT_SECONDS):
-                pieces.append(response.delta)
+            # To the very end, also behind the summary: a call that is cut there would count as cancelled.
+            async for response in call:
+                if response.delta:
+                    yield response.delta
                 if response.HasField("summary"):
-                    summary = response.summary
+                    end = _end(response.summary)
         except grpc.aio.AioRpcError as exc:
             raise error_from_rpc(exc, backend="inference") from None
-        if summary is None:
+        finally:
+            # Whoever stops reading must not leave a model writing.
+            call.cancel()
+        if end is None:
             raise Unavailable(
                 "the generator stopped in the middle of its answer", metadata={"backend": model}
             )
-        return Generated(
-            text="".join(pieces),
-            model=summary.model,
-            fingerprint=summary.fingerprint,
-            prompt_tokens=summary.prompt_tokens,
-            completion_tokens=summary.completion_tokens,
-        )
+        yield end
+
+
+def _end(summary: inference_pb2.GenerationSummary) -> GenerationEnd:
+    return GenerationEnd(
+        model=summary.model,
+        fingerprint=summary.fingerprint,
+        prompt_tokens=summary.prompt_tokens,
+        completion_tokens=summary.completion_tokens,
+        cut_off=summary.finish_reason == inference_pb2.FINISH_REASON_LENGTH,
+    )
 
 
 def _grounding(ranked: RankedPassage) -> inference_pb2.GroundingPassage:

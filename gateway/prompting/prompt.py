@@ -9,7 +9,7 @@ from importlib.resources import files
 from gateway.model import Passage, PromptMessage
 
 # Changes whenever system.txt or the form of the context changes; answers name it.
-PROMPT_VERSION = "2"
+PROMPT_VERSION = "3"
 
 # Chat-template and reasoning markers of the model families a site may serve, and our own delimiters. A
 # document or question that holds them must not be able to speak as the system.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice, product
 
-from gateway.answer_schema import ParsedAnswer, ParsedConflict, ParsedStatement
+from gateway.answering.schema import ParsedAnswer, ParsedConflict, ParsedStatement
 from gateway.validation.negation import lacks_negation
 from gateway.validation.numbers import Support, read_claims, read_support, unsupported
 from gateway.validation.passage import PassageText, PassageView

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any, TypeAlias
 
 import grpc
@@ -18,8 +18,9 @@ def wrap_handler(handler: grpc.RpcMethodHandler, around: Around) -> grpc.RpcMeth
         behaviour = handler.stream_stream if handler.request_streaming else handler.unary_stream
 
         async def streaming(request: Any, context: Context) -> AsyncIterator[Any]:
-            async with around(context):
-                async for response in behaviour(request, context):
+            # Closed here, not by the garbage collector: what runs upstream stops when the caller goes.
+            async with around(context), aclosing(behaviour(request, context)) as responses:
+                async for response in responses:
                     yield response
 
         if handler.request_streaming:

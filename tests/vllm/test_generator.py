@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from gateway.answer_schema import ANSWER_SCHEMA_JSON, parse_answer
+from gateway.answering.schema import ANSWER_SCHEMA_JSON, parse_answer
 from radref.api.inference.v1 import inference_pb2 as pb
 from radref.api.inference.v1.inference_pb2_grpc import InferenceServiceStub
 from radref.errors import InvalidInput, Unavailable

@@ -9,7 +9,7 @@ import grpc
 import pytest
 import pytest_asyncio
 
-from gateway.answer_schema import ANSWER_SCHEMA_JSON
+from gateway.answering.schema import ANSWER_SCHEMA_JSON
 from radref.api.inference.v1 import inference_pb2 as pb
 from radref.api.inference.v1.inference_pb2_grpc import InferenceServiceStub
 from radref.errors import DeadlineExceeded, Unavailable

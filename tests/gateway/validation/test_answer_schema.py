@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.answer_schema import (
+from gateway.answering.schema import (
     ANSWER_SCHEMA,
     ANSWER_SCHEMA_JSON,
     AnswerFormatError,

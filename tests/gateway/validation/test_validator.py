@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.answer_schema import ParsedAnswer, ParsedCitation, ParsedConflict, ParsedStatement
+from gateway.answering.schema import ParsedAnswer, ParsedCitation, ParsedConflict, ParsedStatement
 from gateway.validation import Action, PassageText, StatementFlag, ValidationPolicy, validate
 
 LIMITS = PassageText(

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from gateway.answer_schema import parse_answer
+from gateway.answering.schema import parse_answer
 from gateway.validation import PassageText, ValidationPolicy, validate
 from inference_svc.generators.extractive.compose import compose, drop_contained
 from inference_svc.generators.extractive.units import read_passage

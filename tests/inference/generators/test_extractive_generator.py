@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.answer_schema import parse_answer
+from gateway.answering.schema import parse_answer
 from gateway.validation import PassageText, ValidatedAnswer, ValidationPolicy, validate
 from inference_svc.generators.extractive import Embedding, ExtractiveGenerator
 from inference_svc.generators.extractive.lexical import Stems

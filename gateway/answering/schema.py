@@ -15,6 +15,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, StrictBool, StrictStr, TypeAdapter, ValidationError
 
+MAX_STATEMENTS: Final = 64
+"""More is no answer that a person reads; a model that repeats itself is stopped here."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedCitation:
@@ -54,7 +57,7 @@ class ParsedAnswer:
     insufficient: StrictBool
     missing: StrictStr = ""
     conflicts: tuple[ParsedConflict, ...] = ()
-    statements: Annotated[tuple[ParsedStatement, ...], Field(max_length=64)] = ()
+    statements: Annotated[tuple[ParsedStatement, ...], Field(max_length=MAX_STATEMENTS)] = ()
 
 
 class AnswerFormatError(ValueError):
@@ -137,7 +140,7 @@ def parse_answer(text: str) -> ParsedAnswer:
     if raw.get("insufficient") is not True and "statements" not in raw:
         raise AnswerFormatError("the generator's output has no field 'statements'")
     try:
-        return _ADAPTER.validate_python(_clean(raw))
+        return _ADAPTER.validate_python(cleaned(raw))
     except ValidationError as exc:
         # Never str(exc): it repeats the input, which is passage text.
         places = ", ".join(".".join(map(str, error["loc"])) for error in exc.errors(include_input=False)[:3])
@@ -146,13 +149,14 @@ def parse_answer(text: str) -> ParsedAnswer:
         raise AnswerFormatError("the generator's output is nested too deeply") from None
 
 
-def _clean(value: Any) -> Any:
+def cleaned(value: Any) -> Any:
+    """JSON values with control characters and lone surrogates made harmless, without `analysis`."""
     if isinstance(value, str):
         return "".join(_clean_character(character) for character in value)
     if isinstance(value, list):
-        return [_clean(item) for item in value]
+        return [cleaned(item) for item in value]
     if isinstance(value, dict):
-        return {key: _clean(item) for key, item in value.items() if key != "analysis"}
+        return {key: cleaned(item) for key, item in value.items() if key != "analysis"}
     return value
 
 
