@@ -175,7 +175,7 @@ async def test_a_silent_server_is_unavailable_before_the_deadline() -> None:
         await exchange.begin()
         await exchange.hang()
 
-    async with standin() as server, llm_stack(generator(server.url, idle=0.3, attempts=1)) as stack:
+    async with standin() as server, llm_stack(generator(server.url, idle=1.0, attempts=1)) as stack:
         server.on(CHAT, silent)
         _, error = await streamed(stack)
         await server.idle()

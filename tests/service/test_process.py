@@ -93,7 +93,7 @@ def test_without_neighbours_it_lives_but_does_not_serve(gateway: Gateway) -> Non
 
 @pytest.mark.e2e
 def test_a_start_that_waits_says_for_what_once(gateway: Gateway) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while "retrieval" not in gateway.get("/readyz")[1] and time.monotonic() < deadline:
         time.sleep(0.05)
     gateway.process.send_signal(signal.SIGTERM)

@@ -36,7 +36,7 @@ async def server() -> AsyncIterator[Standin]:
 
 async def test_a_server_that_gets_stuck(server: Standin) -> None:
     server.on(CHAT, stalls)
-    error = await failure(server.url, idle=0.1)
+    error = await failure(server.url, idle=1.0)
     assert isinstance(error, Unavailable)
     await server.idle()
     assert server.aborted == 1
@@ -50,7 +50,7 @@ async def test_a_server_that_never_begins(server: Standin, begins: bool) -> None
         await exchange.hang()
 
     server.on(CHAT, script)
-    assert isinstance(await failure(server.url, idle=0.1), Unavailable)
+    assert isinstance(await failure(server.url, idle=1.0), Unavailable)
     await server.idle()
     assert (len(server.seen), server.aborted) == (1, 1)
 
