@@ -41,11 +41,9 @@ class LlmStack:
 
     Attributes:
         stub: of the gateway, over a real channel.
-        sent: ids of the passages that go to the generator, best first.
     """
 
     stub: gateway_pb2_grpc.GatewayServiceStub
-    sent: tuple[str, ...] = tuple(p.passage.citation_id for p in STRONG.parents[:5])
 
 
 def _server() -> grpc.aio.Server:
@@ -57,7 +55,9 @@ def _server() -> grpc.aio.Server:
 
 
 @asynccontextmanager
-async def llm_stack(generator: OpenAIGenerator, *, max_answer_tokens: int = 512) -> AsyncIterator[LlmStack]:
+async def llm_stack(
+    generator: OpenAIGenerator, *, max_answer_tokens: int = 512, generation_parents: int = 5
+) -> AsyncIterator[LlmStack]:
     inference = _server()
     models = Models(embedders=[], rerankers=[], generators=[generator])
     inference_pb2_grpc.add_InferenceServiceServicer_to_server(InferenceServicer(models), inference)
@@ -72,7 +72,7 @@ async def llm_stack(generator: OpenAIGenerator, *, max_answer_tokens: int = 512)
         policy=ValidationPolicy(),
         limits=PipelineLimits(
             max_query_characters=1000,
-            generation_parents=5,
+            generation_parents=generation_parents,
             max_prompt_tokens=8192,
             max_answer_tokens=max_answer_tokens,
             models=(generator.id,),
