@@ -2,8 +2,8 @@
 
     python -m benchmarks.first_statement [--tokens-a-second 40] [--statements 6] [--rounds 5]
 
-The model server is a stand-in that speaks the OpenAI API; gateway and inference service are the real ones, over
-gRPC on loopback, with a scripted search. So the figures are the services' share and the pace, not a model's.
+The model server is a stand-in that speaks the OpenAI API; gateway and inference service are the real ones, on
+loopback, with a scripted search. So the figures are the services' share and the pace, not a model's.
 """
 
 from __future__ import annotations
