@@ -43,12 +43,12 @@ _RERANK = {
     gateway_pb2.RERANK_MODE_ON: RerankMode.ON,
     gateway_pb2.RERANK_MODE_OFF: RerankMode.OFF,
 }
-_OUTCOMES = {
+OUTCOMES_TO_PROTO = {
     Outcome.ANSWERED: answer_pb2.OUTCOME_ANSWERED,
     Outcome.PARTIALLY_ANSWERED: answer_pb2.OUTCOME_PARTIALLY_ANSWERED,
     Outcome.ABSTAINED: answer_pb2.OUTCOME_ABSTAINED,
 }
-_ABSTENTIONS = {
+ABSTENTIONS_TO_PROTO = {
     AbstentionReason.INSUFFICIENT_EVIDENCE: answer_pb2.ABSTENTION_REASON_INSUFFICIENT_EVIDENCE,
     AbstentionReason.NO_VALID_CITATION: answer_pb2.ABSTENTION_REASON_NO_VALID_CITATION,
 }
@@ -252,7 +252,7 @@ def answer_to(
         query=question,
         prompt=prompt_to(answer.messages) if want_prompt else (),
         ranked_parents=ranked_parents_to(answer.parents),
-        outcome=_OUTCOMES[answer.outcome],
+        outcome=OUTCOMES_TO_PROTO[answer.outcome],
         statements=[_statement_to(statement) for statement in answer.statements],
         notices=notices_to(answer.notices),
         validation=_counts_to(answer.validation),
@@ -264,7 +264,7 @@ def answer_to(
         ),
     )
     if answer.abstention is not None:
-        response.abstention.reason = _ABSTENTIONS[answer.abstention.reason]
+        response.abstention.reason = ABSTENTIONS_TO_PROTO[answer.abstention.reason]
         response.abstention.message = answer.abstention.message
     return response
 

@@ -8,6 +8,10 @@ from typing import NoReturn, TypeAlias
 import grpc
 
 from gateway import messages
+from gateway.audit import messages as audit_messages
+from gateway.audit.asker import asker
+from gateway.audit.feedback import FeedbackBox
+from gateway.audit.trail import AuditTrail
 from gateway.counting import count
 from gateway.pipeline import Pipeline
 from gateway.ports import PassageKeeping
@@ -22,14 +26,20 @@ Context: TypeAlias = grpc.aio.ServicerContext
 class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     """The user-facing API."""
 
-    def __init__(self, pipeline: Pipeline, passages: PassageKeeping) -> None:
+    def __init__(
+        self, pipeline: Pipeline, passages: PassageKeeping, trail: AuditTrail, feedback: FeedbackBox
+    ) -> None:
         self._pipeline = pipeline
         self._passages = passages
+        self._trail = trail
+        self._feedback = feedback
 
     async def Search(  # noqa: N802
         self, request: gateway_pb2.SearchRequest, context: Context
     ) -> gateway_pb2.SearchResponse:
-        found = await self._pipeline.search(messages.search_query_from(request))
+        async with self._trail.recorded("Search", request.query, asker(context)) as note:
+            found = await self._pipeline.search(messages.search_query_from(request))
+            note.found(found)
         return gateway_pb2.SearchResponse(
             query=request.query,
             ranked_parents=messages.ranked_parents_to(found.parents),
@@ -43,7 +53,9 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def Prompt(  # noqa: N802
         self, request: gateway_pb2.PromptRequest, context: Context
     ) -> gateway_pb2.PromptResponse:
-        result = await self._pipeline.prompt(request.query, messages.filters_from(request.filters))
+        async with self._trail.recorded("Prompt", request.query, asker(context)) as note:
+            result = await self._pipeline.prompt(request.query, messages.filters_from(request.filters))
+            note.found(result)
         return gateway_pb2.PromptResponse(
             query=request.query,
             prompt=messages.prompt_to(result.messages),
@@ -57,9 +69,11 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def Generate(  # noqa: N802
         self, request: gateway_pb2.GenerateRequest, context: Context
     ) -> gateway_pb2.GenerateResponse:
-        answer = await self._pipeline.answer(
-            request.query, messages.filters_from(request.filters), request.model
-        )
+        async with self._trail.recorded("Generate", request.query, asker(context)) as note:
+            answer = await self._pipeline.answer(
+                request.query, messages.filters_from(request.filters), request.model
+            )
+            note.answered(answer)
         count(answer)
         return messages.answer_to(request.query, answer, _request_id(), want_prompt=request.want_prompt)
 
@@ -83,12 +97,22 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def SubmitFeedback(  # noqa: N802
         self, request: gateway_pb2.SubmitFeedbackRequest, context: Context
     ) -> gateway_pb2.SubmitFeedbackResponse:
-        _later("SubmitFeedback", "feedback is not stored yet")
+        feedback_id = await self._feedback.submit(audit_messages.feedback_from(request), asker(context))
+        return gateway_pb2.SubmitFeedbackResponse(feedback_id=feedback_id)
 
     async def QueryAudit(  # noqa: N802
         self, request: gateway_pb2.QueryAuditRequest, context: Context
     ) -> gateway_pb2.QueryAuditResponse:
-        _later("QueryAudit", "requests are not audited yet")
+        wanted = audit_messages.audit_filter_from(request)
+        page = await self._trail.query(wanted, size=request.page_size, token=request.page_token)
+        return audit_messages.audit_page_to(page)
+
+    async def ListFeedback(  # noqa: N802
+        self, request: gateway_pb2.ListFeedbackRequest, context: Context
+    ) -> gateway_pb2.ListFeedbackResponse:
+        wanted = audit_messages.feedback_filter_from(request)
+        page = await self._feedback.page(wanted, size=request.page_size, token=request.page_token)
+        return audit_messages.feedback_page_to(page)
 
 
 def _later(method: str, hint: str) -> NoReturn:

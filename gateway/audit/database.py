@@ -46,9 +46,7 @@ class AuditDatabase:
         self._reading = sessionmaker(
             self.engine.execution_options(**{READ_ONLY: True}), expire_on_commit=False
         )
-        self._writers = ThreadPoolExecutor(
-            _WRITERS if self._shared else 1, thread_name_prefix="audit-write"
-        )
+        self._writers = ThreadPoolExecutor(_WRITERS if self._shared else 1, thread_name_prefix="audit-write")
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="audit-read")
         self._opening = threading.Lock()
         self._revision = ""

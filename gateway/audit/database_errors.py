@@ -1,6 +1,6 @@
 """What is told when the audit store's database fails. Pure.
 
-Messages of databases quote statements, values and addresses: only names that the program defines are passed on.
+Messages of databases quote statements, values and addresses: only names that the program defines are told.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def delete_requests(session: Session, older_than: datetime, limit: int) -> int:
     return cast("CursorResult[object]", deleted).rowcount
 
 
-def _narrowed(query: Select[tuple[RequestRow]], wanted: AuditFilter) -> Select[tuple[RequestRow]]:
+def _narrowed(query: Select[RequestRow], wanted: AuditFilter) -> Select[RequestRow]:
     if wanted.since is not None:
         query = query.where(RequestRow.at >= wanted.since)
     if wanted.until is not None:

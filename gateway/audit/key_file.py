@@ -23,8 +23,8 @@ def read_key(path: Path) -> bytes:
     """The bytes of the file as they are, a line end included.
 
     Raises:
-        PreconditionFailed: INVALID_STATE, the file is missing, not a file, too short, too long, or others than
-            its owner may read or write it.
+        PreconditionFailed: INVALID_STATE, the file is missing, not a file, too short, too long, or open to
+            others than its owner.
     """
     try:
         with path.open("rb") as file:

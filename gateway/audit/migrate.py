@@ -68,8 +68,8 @@ def _check_age(connection: Connection, script: ScriptDirectory) -> None:
     found = set(context.get_current_heads())
     if not found <= known:
         raise PreconditionFailed(
-            f"The audit store was written by a newer release (schema {', '.join(sorted(found - known))}; this "
-            f"one knows up to {script.get_current_head()}). Start that release again, or restore the backup "
+            f"The audit store was written by a newer release (schema {', '.join(sorted(found - known))}; "
+            f"this one knows up to {script.get_current_head()}). Start that release again, or restore the backup "
             "made before the upgrade."
         )
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gateway.model import AbstentionReason, Answer, Outcome, PromptResult, RankedPassage, SearchResult, Versions
+from gateway.model import (
+    AbstentionReason,
+    Answer,
+    Outcome,
+    PromptResult,
+    RankedPassage,
+    SearchResult,
+    Versions,
+)
 
 
 @dataclass(slots=True)

@@ -168,7 +168,7 @@ class AuditTrail:
             await asyncio.wait(set(self._writing))
 
     async def _refuse_while_down(self) -> None:
-        """While the last write failed, asks the store first: no model works for an answer that is withheld."""
+        """After a failed write, asks the store first: no model works for an answer that is withheld."""
         if not (self._down and self._required):
             return
         try:

@@ -37,7 +37,7 @@ def put_feedback(session: Session, row_id: int, actor: str, feedback: Feedback, 
 def list_feedback(
     session: Session, wanted: FeedbackFilter, *, limit: int, after: Mark | None
 ) -> tuple[list[StoredFeedback], Mark | None]:
-    """A page of feedback, newest first, and the mark of the next page or None; arguments as `list_requests`."""
+    """A page of feedback, newest first, and the mark of the next page or None; see `list_requests`."""
     query = (
         select(FeedbackRow, RequestRow)
         .join(RequestRow, RequestRow.id == FeedbackRow.row_id)
