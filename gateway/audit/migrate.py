@@ -69,8 +69,8 @@ def _check_age(connection: Connection, script: ScriptDirectory) -> None:
     if not found <= known:
         raise PreconditionFailed(
             f"The audit store was written by a newer release (schema {', '.join(sorted(found - known))}; "
-            f"this one knows up to {script.get_current_head()}). Start that release again, or restore the backup "
-            "made before the upgrade."
+            f"this one knows up to {script.get_current_head()}). Start that release again, or restore the "
+            "backup made before the upgrade."
         )
 
 
