@@ -76,10 +76,13 @@ async def test_the_text_is_on_disk_only_when_the_site_wants_it(
     ],
 )
 async def test_a_failure_is_recorded_and_passed_on(trail: AuditTrail, error: Exception, reason: str) -> None:
-    with pytest.raises(type(error)) as caught:
+    async def fails() -> None:
         async with trail.recorded("Generate", QUESTION, "ann") as note:
             note.outcome = Outcome.ANSWERED
             raise error
+
+    with pytest.raises(type(error)) as caught:
+        await fails()
     assert caught.value is error
     record = await only_record(trail)
     assert (record.error_reason, record.outcome) == (reason, None)
