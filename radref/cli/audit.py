@@ -133,7 +133,7 @@ def _utc(given: datetime | None) -> datetime | None:
 def _show_requests(entries: Sequence[gateway_pb2.AuditEntry]) -> None:
     texts = any(entry.query_text for entry in entries)
     table = Table(title="Requests, newest first")
-    columns = ("at (UTC)", "who", "what", "how it ended", "cited", "ms", "request", "query hash")
+    columns = ("at (UTC)", "who", "what", "how it ended", "passages", "ms", "request", "query hash")
     for column in (*columns, *(["question"] if texts else [])):
         table.add_column(column, overflow="fold")
     for entry in entries:
