@@ -1,10 +1,17 @@
-"""What the gateway offers, whatever the transport: gRPC and REST both call this and nothing else."""
+"""What the gateway offers, whatever the transport: gRPC and REST both call this and nothing else.
+
+Every question is in the audit trail before its answer is given out. `actor` is who asks, as
+`gateway.audit.asker` names them. Errors are those of the parts that are called.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from gateway.audit.feedback import FeedbackBox
+from gateway.audit.model import AuditFilter, AuditPage, Feedback, FeedbackFilter, FeedbackPage
+from gateway.audit.trail import AuditTrail
 from gateway.counting import count
 from gateway.model import Answer, AnswerEvent, Filters, PromptResult, SearchQuery, SearchResult, Source
 from gateway.pipeline import Pipeline
@@ -14,35 +21,56 @@ from radref.errors import Unimplemented
 
 
 class Desk:
-    """Questions, sources and what is kept about them. Errors are those of the parts it calls."""
+    """Questions, sources, feedback and the audit trail."""
 
-    def __init__(self, pipeline: Pipeline, passages: PassageKeeping) -> None:
+    def __init__(
+        self, pipeline: Pipeline, passages: PassageKeeping, trail: AuditTrail, feedback: FeedbackBox
+    ) -> None:
         self._pipeline = pipeline
         self._passages = passages
+        self._trail = trail
+        self._feedback = feedback
 
-    async def search(self, query: SearchQuery) -> SearchResult:
+    async def search(self, query: SearchQuery, *, actor: str) -> SearchResult:
         """See `Pipeline.search`."""
-        return await self._pipeline.search(query)
+        async with self._trail.recorded("Search", query.text, actor) as note:
+            found = await self._pipeline.search(query)
+            note.found(found)
+        return found
 
-    async def prompt(self, question: str, filters: Filters) -> PromptResult:
+    async def prompt(self, question: str, filters: Filters, *, actor: str) -> PromptResult:
         """See `Pipeline.prompt`."""
-        return await self._pipeline.prompt(question, filters)
+        async with self._trail.recorded("Prompt", question, actor) as note:
+            result = await self._pipeline.prompt(question, filters)
+            note.found(result)
+        return result
 
-    async def answer(self, question: str, filters: Filters, model: str = "") -> Answer:
+    async def answer(self, question: str, filters: Filters, model: str = "", *, actor: str) -> Answer:
         """See `Pipeline.answer`."""
-        answer = await self._pipeline.answer(question, filters, model)
+        async with self._trail.recorded("Generate", question, actor) as note:
+            answer = await self._pipeline.answer(question, filters, model)
+            note.answered(answer)
         count(answer)
         return answer
 
     async def answer_stream(
-        self, question: str, filters: Filters, model: str = ""
+        self, question: str, filters: Filters, model: str = "", *, actor: str
     ) -> AsyncGenerator[AnswerEvent, None]:
-        """See `Pipeline.answer_events`."""
-        async with aclosing(self._pipeline.answer_events(question, filters, model)) as events:
+        """See `Pipeline.answer_events`. Its end is given out once the request is recorded."""
+        answer: Answer | None = None
+        async with (
+            self._trail.recorded("StreamGenerate", question, actor) as note,
+            aclosing(self._pipeline.answer_events(question, filters, model)) as events,
+        ):
             async for event in events:
                 if isinstance(event, Answer):
-                    count(event)
-                yield event
+                    answer = event
+                    note.answered(answer)
+                else:
+                    yield event
+        assert answer is not None, "answer_events ends with an Answer"
+        count(answer)
+        yield answer
 
     async def consult(self, scenario: str) -> object:
         """Raises Unimplemented: not in this release."""
@@ -59,3 +87,15 @@ class Desk:
             Unavailable: the ingest service does not answer.
         """
         return await self._passages.passage(accepted_citation_id(citation_id))
+
+    async def submit_feedback(self, feedback: Feedback, *, actor: str) -> str:
+        """See `FeedbackBox.submit`."""
+        return await self._feedback.submit(feedback, actor)
+
+    async def query_audit(self, wanted: AuditFilter, *, size: int = 0, token: str = "") -> AuditPage:
+        """See `AuditTrail.query`."""
+        return await self._trail.query(wanted, size=size, token=token)
+
+    async def list_feedback(self, wanted: FeedbackFilter, *, size: int = 0, token: str = "") -> FeedbackPage:
+        """See `FeedbackBox.page`."""
+        return await self._feedback.page(wanted, size=size, token=token)

@@ -45,12 +45,12 @@ _RERANK = {
     gateway_pb2.RERANK_MODE_ON: RerankMode.ON,
     gateway_pb2.RERANK_MODE_OFF: RerankMode.OFF,
 }
-_OUTCOMES = {
+OUTCOMES_TO_PROTO = {
     Outcome.ANSWERED: answer_pb2.OUTCOME_ANSWERED,
     Outcome.PARTIALLY_ANSWERED: answer_pb2.OUTCOME_PARTIALLY_ANSWERED,
     Outcome.ABSTAINED: answer_pb2.OUTCOME_ABSTAINED,
 }
-_ABSTENTIONS = {
+ABSTENTIONS_TO_PROTO = {
     AbstentionReason.INSUFFICIENT_EVIDENCE: answer_pb2.ABSTENTION_REASON_INSUFFICIENT_EVIDENCE,
     AbstentionReason.NO_VALID_CITATION: answer_pb2.ABSTENTION_REASON_NO_VALID_CITATION,
     AbstentionReason.CONFLICT: answer_pb2.ABSTENTION_REASON_CONFLICT,
@@ -286,7 +286,7 @@ def answer_event_to(event: AnswerEvent, request_id: str) -> gateway_pb2.StreamGe
 
 def _end_to(answer: Answer) -> gateway_pb2.StreamEnd:
     end = gateway_pb2.StreamEnd(
-        outcome=_OUTCOMES[answer.outcome],
+        outcome=OUTCOMES_TO_PROTO[answer.outcome],
         notices=notices_to(answer.notices),
         validation=_counts_to(answer.validation),
         timings=timings_to(answer.timings),
@@ -296,7 +296,7 @@ def _end_to(answer: Answer) -> gateway_pb2.StreamEnd:
         ),
     )
     if answer.abstention is not None:
-        end.abstention.reason = _ABSTENTIONS[answer.abstention.reason]
+        end.abstention.reason = ABSTENTIONS_TO_PROTO[answer.abstention.reason]
         end.abstention.message = answer.abstention.message
     return end
 

@@ -11,8 +11,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 _SPACES = re.compile(r"\s+")
 
 
+def tidied(text: str) -> str:
+    """The text with control characters and runs of white space turned into single spaces, NFC."""
+    return _SPACES.sub(" ", _CONTROL.sub(" ", unicodedata.normalize("NFC", text))).strip()
+
+
 def accepted_question(text: str, limit: int) -> str:
-    """The question with control characters and runs of white space turned into single spaces, NFC.
+    """The question, `tidied`.
 
     Args:
         text: as the caller sent it.
@@ -28,7 +33,7 @@ def accepted_question(text: str, limit: int) -> str:
             field="query",
             metadata={"limit": str(limit)},
         )
-    question = _SPACES.sub(" ", _CONTROL.sub(" ", unicodedata.normalize("NFC", text))).strip()
+    question = tidied(text)
     if not any(character.isalnum() for character in question):
         raise InvalidInput(
             "the question is empty: type at least one word", reason="EMPTY_TEXT", field="query"

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import timedelta
+
+import structlog
+
+from gateway.audit.database import AuditDatabase
+from gateway.audit.feedback import FeedbackBox
+from gateway.audit.key_file import read_key, read_or_make_key
+from gateway.audit.query_hash import QueryHash
+from gateway.audit.retention import keep_purging
+from gateway.audit.trail import AuditTrail
 from gateway.clients.inference import InferenceClient
 from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
@@ -10,12 +21,21 @@ from gateway.pipeline import Pipeline, PipelineLimits
 from gateway.service import GatewayService
 from gateway.settings import GatewaySettings
 from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
+from radref.errors import Unavailable
 from radref.service.channels import open_channel
-from radref.service.health import peer
+from radref.service.health import Component, peer
 from radref.service.runtime import App, Servicer, run_service
+
+log = structlog.get_logger()
 
 
 async def compose(settings: GatewaySettings) -> App:
+    """Builds the service.
+
+    Raises:
+        PreconditionFailed: INVALID_STATE, the audit key cannot be used, or a newer release wrote the store.
+    """
+    database, trail = await _audit(settings)
     retrieval = open_channel(settings.retrieval_target)
     inference = open_channel(settings.inference_target)
     ingest = open_channel(settings.ingest_target)
@@ -39,13 +59,53 @@ async def compose(settings: GatewaySettings) -> App:
         services=[
             Servicer(
                 gateway_pb2_grpc.add_GatewayServiceServicer_to_server,
-                GatewayService(Desk(pipeline, IngestClient(ingest))),
+                GatewayService(Desk(pipeline, IngestClient(ingest), trail, FeedbackBox(database))),
                 gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].full_name,
             )
         ],
-        components=[peer("retrieval", retrieval), peer("inference", inference), peer("ingest", ingest)],
-        closers=[retrieval.close, inference.close, ingest.close],
+        components=[
+            peer("retrieval", retrieval),
+            peer("inference", inference),
+            peer("ingest", ingest),
+            # Where answers are given unrecorded, its outage keeps nothing from starting.
+            *([Component("audit", database.check)] if settings.audit.required else []),
+        ],
+        workers=[lambda: keep_purging(trail, timedelta(days=settings.audit.retention_days))],
+        closers=[
+            trail.close,
+            lambda: asyncio.to_thread(database.close),
+            retrieval.close,
+            inference.close,
+            ingest.close,
+        ],
     )
+
+
+async def _audit(settings: GatewaySettings) -> tuple[AuditDatabase, AuditTrail]:
+    audit = settings.audit
+    url = audit.url.get_secret_value()
+    if not (url and audit.hash_key_file):
+        # Nobody else reads who asked what.
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if audit.hash_key_file:
+        key = read_key(audit.hash_key_file)
+    else:
+        key = read_or_make_key(settings.data_dir / "audit.key")
+    database = AuditDatabase(url or f"sqlite:///{settings.data_dir / 'audit.sqlite3'}")
+    try:
+        log.info("audit store ready", revision=await database.open(), required=audit.required)
+    except Unavailable as exc:
+        # The first write that reaches it does the same.
+        log.warning("audit store does not answer yet", required=audit.required, **exc.metadata)
+    if audit.keep_query_text:
+        log.warning("audit.keep_query_text is on: questions are stored in clear text")
+    trail = AuditTrail(
+        database,
+        query_hash=QueryHash(key),
+        required=audit.required,
+        keep_query_text=audit.keep_query_text,
+    )
+    return database, trail
 
 
 def main() -> None:

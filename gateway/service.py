@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 import grpc
 
 from gateway import messages
+from gateway.audit import messages as audit_messages
+from gateway.audit.asker import asker
 from gateway.desk import Desk
 from radref.api.gateway.v1 import consult_pb2, gateway_pb2, gateway_pb2_grpc
-from radref.errors import Unimplemented
 from radref.service.context import current_call
 
 Context: TypeAlias = grpc.aio.ServicerContext
@@ -26,7 +27,8 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def Search(  # noqa: N802
         self, request: gateway_pb2.SearchRequest, context: Context
     ) -> gateway_pb2.SearchResponse:
-        found = await self._desk.search(messages.search_query_from(request))
+        query = messages.search_query_from(request)
+        found = await self._desk.search(query, actor=asker(context))
         return gateway_pb2.SearchResponse(
             query=request.query,
             ranked_parents=messages.ranked_parents_to(found.parents),
@@ -40,7 +42,8 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def Prompt(  # noqa: N802
         self, request: gateway_pb2.PromptRequest, context: Context
     ) -> gateway_pb2.PromptResponse:
-        result = await self._desk.prompt(request.query, messages.filters_from(request.filters))
+        filters = messages.filters_from(request.filters)
+        result = await self._desk.prompt(request.query, filters, actor=asker(context))
         return gateway_pb2.PromptResponse(
             query=request.query,
             prompt=messages.prompt_to(result.messages),
@@ -54,19 +57,16 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def Generate(  # noqa: N802
         self, request: gateway_pb2.GenerateRequest, context: Context
     ) -> gateway_pb2.GenerateResponse:
-        answer = await self._desk.answer(request.query, messages.filters_from(request.filters), request.model)
+        filters = messages.filters_from(request.filters)
+        answer = await self._desk.answer(request.query, filters, request.model, actor=asker(context))
         return messages.answer_to(request.query, answer, _request_id(), want_prompt=request.want_prompt)
-
-    async def GetSource(  # noqa: N802
-        self, request: gateway_pb2.GetSourceRequest, context: Context
-    ) -> gateway_pb2.GetSourceResponse:
-        return messages.source_to(await self._desk.source(request.citation_id))
 
     async def StreamGenerate(  # noqa: N802
         self, request: gateway_pb2.StreamGenerateRequest, context: Context
     ) -> AsyncIterator[gateway_pb2.StreamGenerateResponse]:
         filters = messages.filters_from(request.filters)
-        async with aclosing(self._desk.answer_stream(request.query, filters, request.model)) as events:
+        stream = self._desk.answer_stream(request.query, filters, request.model, actor=asker(context))
+        async with aclosing(stream) as events:
             async for event in events:
                 yield messages.answer_event_to(event, _request_id())
 
@@ -76,19 +76,31 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
         await self._desk.consult(request.scenario)
         raise AssertionError("Desk.consult raises in this release")
 
+    async def GetSource(  # noqa: N802
+        self, request: gateway_pb2.GetSourceRequest, context: Context
+    ) -> gateway_pb2.GetSourceResponse:
+        return messages.source_to(await self._desk.source(request.citation_id))
+
     async def SubmitFeedback(  # noqa: N802
         self, request: gateway_pb2.SubmitFeedbackRequest, context: Context
     ) -> gateway_pb2.SubmitFeedbackResponse:
-        _later("SubmitFeedback", "feedback is not stored yet")
+        feedback = audit_messages.feedback_from(request)
+        feedback_id = await self._desk.submit_feedback(feedback, actor=asker(context))
+        return gateway_pb2.SubmitFeedbackResponse(feedback_id=feedback_id)
 
     async def QueryAudit(  # noqa: N802
         self, request: gateway_pb2.QueryAuditRequest, context: Context
     ) -> gateway_pb2.QueryAuditResponse:
-        _later("QueryAudit", "requests are not audited yet")
+        wanted = audit_messages.audit_filter_from(request)
+        page = await self._desk.query_audit(wanted, size=request.page_size, token=request.page_token)
+        return audit_messages.audit_page_to(page)
 
-
-def _later(method: str, hint: str) -> NoReturn:
-    raise Unimplemented(f"{method} is not in this release: {hint}")
+    async def ListFeedback(  # noqa: N802
+        self, request: gateway_pb2.ListFeedbackRequest, context: Context
+    ) -> gateway_pb2.ListFeedbackResponse:
+        wanted = audit_messages.feedback_filter_from(request)
+        page = await self._desk.list_feedback(wanted, size=request.page_size, token=request.page_token)
+        return audit_messages.feedback_page_to(page)
 
 
 def _request_id() -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field
 
+from gateway.audit.settings import AuditSettings
 from gateway.gate import GateThresholds
 from gateway.validation.policy import ValidationPolicy
 from radref.service.settings import ServiceSettings
@@ -12,6 +15,10 @@ from radref.service.settings import ServiceSettings
 class GatewaySettings(ServiceSettings, section="gateway"):
     """What the gateway can be told."""
 
+    data_dir: Path = Field(
+        default=Path(".radref/gateway"),
+        description="folder of the audit store (SQLite) and of the key of its hashes",
+    )
     retrieval_target: str = Field(default="127.0.0.1:7101", description="host:port of the retrieval service")
     inference_target: str = Field(default="127.0.0.1:7102", description="host:port of the inference service")
     ingest_target: str = Field(default="127.0.0.1:7103", description="host:port of the ingest service")
@@ -41,4 +48,7 @@ class GatewaySettings(ServiceSettings, section="gateway"):
     )
     validation: ValidationPolicy = Field(
         default_factory=ValidationPolicy, description="what happens to what the validator finds"
+    )
+    audit: AuditSettings = Field(
+        default_factory=AuditSettings, description="who asked when, what was cited, how it ended"
     )

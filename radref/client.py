@@ -6,7 +6,8 @@ async with RadrefClient(gateway="127.0.0.1:7100", ingest="127.0.0.1:7103") as cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +15,7 @@ from radref import rpc
 from radref.api.common.v1 import documents_pb2
 from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
 from radref.knowledge_base import KnowledgeBase
+from radref.service.actor import actor_metadata
 from radref.service.channels import open_channel
 
 # Deadlines of DESIGN section 8 with room for a busy CPU-only site.
@@ -27,7 +29,8 @@ class RadrefClient:
     Args:
         gateway: host:port of the gateway.
         ingest: host:port of the ingest service; needed for documents only.
-        actor: who changes documents, for the audit trail, 1-200 printable characters; empty = "local".
+        actor: who changes documents or gives feedback, for the audit trail, 1-200 printable characters;
+            empty = "local".
 
     Attributes:
         kb: the documents: uploads, jobs, reviews, versions, upkeep, audit trail.
@@ -42,6 +45,7 @@ class RadrefClient:
         self._gateway_channel = open_channel(gateway)
         self._ingest_channel = open_channel(ingest)
         self._gateway = gateway_pb2_grpc.GatewayServiceStub(self._gateway_channel)
+        self._actor = actor_metadata(actor)
         self.kb = KnowledgeBase(self._ingest_channel, actor=actor)
         # The daily ones without the detour.
         self.submit_file = self.kb.submit_file
@@ -117,3 +121,89 @@ class RadrefClient:
         """The passage behind a citation. `timeout` in seconds."""
         request = gateway_pb2.GetSourceRequest(citation_id=citation_id)
         return await rpc.call(self._gateway.GetSource(request, timeout=timeout), "gateway")
+
+    async def submit_feedback(
+        self,
+        request_id: str,
+        *,
+        ratings: Sequence[gateway_pb2.CriterionRating] = (),
+        passages: Sequence[gateway_pb2.PassageRating] = (),
+        comment: str = "",
+        timeout: float = LOOKUP_TIMEOUT_SECONDS,
+    ) -> str:
+        """Stores a verdict on a request, in place of an earlier one of the same user; returns its id."""
+        request = gateway_pb2.SubmitFeedbackRequest(
+            request_id=request_id, ratings=ratings, passages=passages, comment=comment
+        )
+        call = self._gateway.SubmitFeedback(request, timeout=timeout, metadata=self._actor)
+        response: gateway_pb2.SubmitFeedbackResponse = await rpc.call(call, "gateway")
+        return response.feedback_id
+
+    async def query_audit(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        actor: str = "",
+        citation_id: str = "",
+        request_id: str = "",
+        page_size: int = 0,
+        timeout: float = LOOKUP_TIMEOUT_SECONDS,
+    ) -> AsyncIterator[gateway_pb2.AuditEntry]:
+        """Requests, newest first, page by page.
+
+        Args:
+            since: from this moment on, aware; None = from the start.
+            until: until just before this moment, aware; None = until now.
+            actor: only of this user; empty = all.
+            citation_id: only answers that cite this passage, and searches that returned it; empty = all.
+            request_id: only this request; empty = all.
+            page_size: entries fetched at once, 1-1000; 0 = 100.
+            timeout: seconds, for a page.
+        """
+        request = gateway_pb2.QueryAuditRequest(
+            actor=actor, citation_id=citation_id, request_id=request_id, page_size=page_size
+        )
+        _set_span(request, since, until)
+        while True:
+            call = self._gateway.QueryAudit(request, timeout=timeout, metadata=self._actor)
+            page: gateway_pb2.QueryAuditResponse = await rpc.call(call, "gateway")
+            for entry in page.entries:
+                yield entry
+            request.page_token = page.next_page_token
+            if not page.next_page_token:
+                return
+
+    async def list_feedback(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        actor: str = "",
+        request_id: str = "",
+        page_size: int = 0,
+        timeout: float = LOOKUP_TIMEOUT_SECONDS,
+    ) -> AsyncIterator[gateway_pb2.FeedbackEntry]:
+        """Verdicts of users, newest first, page by page; arguments as `query_audit`."""
+        request = gateway_pb2.ListFeedbackRequest(actor=actor, request_id=request_id, page_size=page_size)
+        _set_span(request, since, until)
+        while True:
+            call = self._gateway.ListFeedback(request, timeout=timeout, metadata=self._actor)
+            page: gateway_pb2.ListFeedbackResponse = await rpc.call(call, "gateway")
+            for entry in page.entries:
+                yield entry
+            request.page_token = page.next_page_token
+            if not page.next_page_token:
+                return
+
+
+def _set_span(
+    request: gateway_pb2.QueryAuditRequest | gateway_pb2.ListFeedbackRequest,
+    since: datetime | None,
+    until: datetime | None,
+) -> None:
+    if since is not None:
+        # `from` is a word of Python.
+        getattr(request, "from").FromDatetime(since)
+    if until is not None:
+        request.until.FromDatetime(until)

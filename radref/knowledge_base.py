@@ -13,7 +13,7 @@ from radref import rpc
 from radref.api.common.v1 import documents_pb2
 from radref.api.ingest.v1 import appropriateness_pb2, ingest_pb2, ingest_pb2_grpc
 from radref.errors import Unavailable
-from radref.service.actor import ACTOR_HEADER
+from radref.service.actor import actor_metadata
 
 LOOKUP_TIMEOUT_SECONDS = 15.0
 UPLOAD_TIMEOUT_SECONDS = 300.0
@@ -46,7 +46,7 @@ class KnowledgeBase:
 
     def __init__(self, channel: grpc.aio.Channel, *, actor: str = "") -> None:
         self._stub = ingest_pb2_grpc.IngestServiceStub(channel)
-        self._metadata = _actor_metadata(actor)
+        self._metadata = actor_metadata(actor)
 
     async def submit_file(
         self,
@@ -290,15 +290,6 @@ class KnowledgeBase:
             token = response.next_page_token
             if not token:
                 return
-
-
-def _actor_metadata(actor: str) -> tuple[tuple[str, str | bytes], ...]:
-    if not actor:
-        return ()
-    if actor.isascii() and actor.isprintable():
-        return ((ACTOR_HEADER, actor),)
-    # Plain metadata is ASCII only (gRPC over HTTP2); -bin takes the UTF-8 of any name.
-    return ((f"{ACTOR_HEADER}-bin", actor.encode("utf-8", "replace")),)
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:

@@ -220,6 +220,7 @@ def _wiring(addresses: Addresses, data_dir: Path, *, trust_uploads: bool) -> dic
         "RADREF_GATEWAY_RETRIEVAL_TARGET": addresses.retrieval,
         "RADREF_GATEWAY_INFERENCE_TARGET": addresses.inference,
         "RADREF_GATEWAY_INGEST_TARGET": addresses.ingest,
+        "RADREF_GATEWAY_DATA_DIR": str(data_dir / "gateway"),
         "RADREF_RETRIEVAL_INFERENCE_TARGET": addresses.inference,
         "RADREF_RETRIEVAL_DATA_DIR": str(data_dir / "index"),
         "RADREF_INGEST_INFERENCE_TARGET": addresses.inference,

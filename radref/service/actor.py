@@ -37,3 +37,13 @@ def actor_of(context: _Context) -> str:
                 )
             return name
     return LOCAL_ACTOR
+
+
+def actor_metadata(actor: str) -> tuple[tuple[str, str | bytes], ...]:
+    """What a caller sends so that `actor_of` finds this name; nothing for an empty one."""
+    if not actor:
+        return ()
+    if actor.isascii() and actor.isprintable():
+        return ((ACTOR_HEADER, actor),)
+    # Plain metadata is ASCII only (gRPC over HTTP2); -bin takes the UTF-8 of any name.
+    return ((ACTOR_BINARY_HEADER, actor.encode("utf-8", "replace")),)

@@ -39,6 +39,7 @@ ABSTENTIONS = Counter("radref_abstentions_total", "Abstentions by reason", ["rea
 CITATIONS = Counter("radref_citations_total", "Citations by what the validator found", ["result"])
 GENERATION_TOKENS = Counter("radref_generation_tokens_total", "Tokens of the generator", ["kind"])
 DEGRADED = Counter("radref_degraded_total", "Searches answered without a leg", ["leg"])
+AUDIT_FAILURES = Counter("radref_audit_failures_total", "Writes that the audit store did not take")
 
 KB_DOCUMENTS = Gauge("radref_kb_documents", "Documents of the knowledge base", ["state", "topic"])
 INGEST_STAGE_SECONDS = Histogram(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import grpc
 
+from gateway.audit.note import Note
 from gateway.clients.inference import InferenceClient
 from gateway.desk import Desk
 from gateway.gate import GateThresholds
@@ -33,6 +34,14 @@ MODEL = "qwen"
 class NoPassages:
     async def passage(self, citation_id: str) -> Source:
         raise NotFound("there is no such passage", reason="UNKNOWN_CITATION")
+
+
+class NoTrail:
+    """Keeps nothing; the real one has tests of its own."""
+
+    @asynccontextmanager
+    async def recorded(self, method: str, question: str, actor: str) -> AsyncIterator[Note]:
+        yield Note()
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,8 @@ async def llm_stack(
     )
     gateway = _server()
     gateway_pb2_grpc.add_GatewayServiceServicer_to_server(
-        GatewayService(Desk(pipeline, NoPassages())), gateway
+        GatewayService(Desk(pipeline, NoPassages(), NoTrail(), None)),  # type: ignore[arg-type]
+        gateway,
     )
     port = gateway.add_insecure_port("127.0.0.1:0")
     await gateway.start()

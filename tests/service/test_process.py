@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import grpc
 import pytest
@@ -27,7 +28,7 @@ def free_ports(count: int) -> list[int]:
 
 
 class Gateway:
-    def __init__(self) -> None:
+    def __init__(self, data_dir: Path) -> None:
         self.port, self.admin, closed = free_ports(3)
         targets = {
             f"RADREF_GATEWAY_{name}_TARGET": f"127.0.0.1:{closed}"
@@ -40,7 +41,12 @@ class Gateway:
                 "gateway.server",
                 *("--listen", f"127.0.0.1:{self.port}", "--admin-listen", f"127.0.0.1:{self.admin}"),
             ],
-            env={**os.environ, **targets, "RADREF_GATEWAY_DRAIN_WAIT_SECONDS": "0"},
+            env={
+                **os.environ,
+                **targets,
+                "RADREF_GATEWAY_DRAIN_WAIT_SECONDS": "0",
+                "RADREF_GATEWAY_DATA_DIR": str(data_dir),
+            },
             stderr=subprocess.PIPE,
         )
 
@@ -65,8 +71,8 @@ class Gateway:
 
 
 @pytest.fixture
-def gateway() -> Iterator[Gateway]:
-    running = Gateway()
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    running = Gateway(tmp_path / "gateway")
     try:
         running.wait_until_listening()
         yield running

@@ -24,61 +24,68 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from radref.api.common.v1 import documents_pb2 as radref_dot_api_dot_common_dot_v1_dot_documents__pb2
+from radref.api.common.v1 import errors_pb2 as radref_dot_api_dot_common_dot_v1_dot_errors__pb2
 from radref.api.gateway.v1 import answer_pb2 as radref_dot_api_dot_gateway_dot_v1_dot_answer__pb2
 from radref.api.gateway.v1 import consult_pb2 as radref_dot_api_dot_gateway_dot_v1_dot_consult__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#radref/api/gateway/v1/gateway.proto\x12\x15radref.api.gateway.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$radref/api/common/v1/documents.proto\x1a\"radref/api/gateway/v1/answer.proto\x1a#radref/api/gateway/v1/consult.proto\"\x83\x02\n\rSearchRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12-\n\x04legs\x18\x02 \x03(\x0e\x32\x1f.radref.api.common.v1.SearchLeg\x12\x31\n\x06rerank\x18\x03 \x01(\x0e\x32!.radref.api.gateway.v1.RerankMode\x12\x32\n\x06limits\x18\x04 \x01(\x0b\x32\".radref.api.common.v1.SearchLimits\x12\x34\n\x07\x66ilters\x18\x05 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\x12\x17\n\x0fwant_candidates\x18\x06 \x01(\x08\"\xc4\x02\n\x0eSearchResponse\x12\r\n\x05query\x18\x01 \x01(\t\x12;\n\x0eranked_parents\x18\x02 \x03(\x0b\x32#.radref.api.gateway.v1.RankedParent\x12:\n\ncandidates\x18\x03 \x03(\x0b\x32&.radref.api.gateway.v1.RankedCandidate\x12.\n\x07notices\x18\x04 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12\x33\n\x07timings\x18\x05 \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x12\x31\n\x08versions\x18\x07 \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\"h\n\x0fRankedCandidate\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x02 \x01(\t\x12+\n\x03hit\x18\x03 \x01(\x0b\x32\x1e.radref.api.common.v1.ChildHit\"T\n\rPromptRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12\x34\n\x07\x66ilters\x18\x02 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\"\xbb\x02\n\x0ePromptResponse\x12\r\n\x05query\x18\x01 \x01(\t\x12\x31\n\x06prompt\x18\x02 \x03(\x0b\x32!.radref.api.gateway.v1.PromptPart\x12;\n\x0eranked_parents\x18\x03 \x03(\x0b\x32#.radref.api.gateway.v1.RankedParent\x12.\n\x07notices\x18\x04 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12\x33\n\x07timings\x18\x05 \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x12\x31\n\x08versions\x18\x07 \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\"z\n\x0fGenerateRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12\x34\n\x07\x66ilters\x18\x02 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\x12\r\n\x05model\x18\x03 \x01(\t\x12\x13\n\x0bwant_prompt\x18\x04 \x01(\x08\"\xca\x04\n\x10GenerateResponse\x12\r\n\x05query\x18\x01 \x01(\t\x12\x31\n\x06prompt\x18\x02 \x03(\x0b\x32!.radref.api.gateway.v1.PromptPart\x12;\n\x0eranked_parents\x18\x03 \x03(\x0b\x32#.radref.api.gateway.v1.RankedParent\x12/\n\x07outcome\x18\x04 \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome\x12\x34\n\nstatements\x18\x05 \x03(\x0b\x32 .radref.api.gateway.v1.Statement\x12\x35\n\nabstention\x18\x06 \x01(\x0b\x32!.radref.api.gateway.v1.Abstention\x12.\n\x07notices\x18\x07 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12;\n\nvalidation\x18\x08 \x01(\x0b\x32\'.radref.api.gateway.v1.ValidationCounts\x12\x33\n\x07timings\x18\t \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x12\n\nrequest_id\x18\n \x01(\t\x12\x31\n\x08versions\x18\x0b \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\x12\x30\n\x05usage\x18\x0c \x01(\x0b\x32!.radref.api.gateway.v1.TokenUsage\"k\n\x15StreamGenerateRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12\x34\n\x07\x66ilters\x18\x02 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\x12\r\n\x05model\x18\x03 \x01(\t\"\xc2\x01\n\x16StreamGenerateResponse\x12\x37\n\x07sources\x18\x01 \x01(\x0b\x32$.radref.api.gateway.v1.StreamSourcesH\x00\x12\x35\n\tstatement\x18\x02 \x01(\x0b\x32 .radref.api.gateway.v1.StatementH\x00\x12/\n\x03\x65nd\x18\x03 \x01(\x0b\x32 .radref.api.gateway.v1.StreamEndH\x00\x42\x07\n\x05\x65vent\"`\n\rStreamSources\x12;\n\x0eranked_parents\x18\x01 \x03(\x0b\x32#.radref.api.gateway.v1.RankedParent\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\xfa\x02\n\tStreamEnd\x12/\n\x07outcome\x18\x01 \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome\x12\x35\n\nabstention\x18\x02 \x01(\x0b\x32!.radref.api.gateway.v1.Abstention\x12.\n\x07notices\x18\x03 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12;\n\nvalidation\x18\x04 \x01(\x0b\x32\'.radref.api.gateway.v1.ValidationCounts\x12\x33\n\x07timings\x18\x05 \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x31\n\x08versions\x18\x06 \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\x12\x30\n\x05usage\x18\x07 \x01(\x0b\x32!.radref.api.gateway.v1.TokenUsage\"\'\n\x10GetSourceRequest\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\"\xa5\x01\n\x11GetSourceResponse\x12.\n\x07passage\x18\x01 \x01(\x0b\x32\x1d.radref.api.common.v1.Passage\x12\x32\n\x05state\x18\x02 \x01(\x0e\x32#.radref.api.common.v1.DocumentState\x12,\n\x08\x65nded_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xad\x01\n\x15SubmitFeedbackRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x37\n\x07ratings\x18\x02 \x03(\x0b\x32&.radref.api.gateway.v1.CriterionRating\x12\x36\n\x08passages\x18\x03 \x03(\x0b\x32$.radref.api.gateway.v1.PassageRating\x12\x0f\n\x07\x63omment\x18\x04 \x01(\t\"^\n\x0f\x43riterionRating\x12;\n\tcriterion\x18\x01 \x01(\x0e\x32(.radref.api.gateway.v1.FeedbackCriterion\x12\x0e\n\x06rating\x18\x02 \x01(\r\"8\n\rPassageRating\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\x12\n\nusefulness\x18\x02 \x01(\r\"-\n\x16SubmitFeedbackResponse\x12\x13\n\x0b\x66\x65\x65\x64\x62\x61\x63k_id\x18\x01 \x01(\t\"\xb3\x01\n\x11QueryAuditRequest\x12(\n\x04\x66rom\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61\x63tor\x18\x03 \x01(\t\x12\x13\n\x0b\x63itation_id\x18\x04 \x01(\t\x12\x11\n\tpage_size\x18\x05 \x01(\r\x12\x12\n\npage_token\x18\x06 \x01(\t\"a\n\x12QueryAuditResponse\x12\x32\n\x07\x65ntries\x18\x01 \x03(\x0b\x32!.radref.api.gateway.v1.AuditEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xc2\x01\n\nAuditEntry\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12&\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61\x63tor\x18\x03 \x01(\t\x12\x0e\n\x06method\x18\x04 \x01(\t\x12\x12\n\nquery_hash\x18\x05 \x01(\t\x12\x14\n\x0c\x63itation_ids\x18\x06 \x03(\t\x12/\n\x07outcome\x18\x07 \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome*R\n\nRerankMode\x12\x1b\n\x17RERANK_MODE_UNSPECIFIED\x10\x00\x12\x12\n\x0eRERANK_MODE_ON\x10\x01\x12\x13\n\x0fRERANK_MODE_OFF\x10\x02*\x8a\x02\n\x11\x46\x65\x65\x64\x62\x61\x63kCriterion\x12\"\n\x1e\x46\x45\x45\x44\x42\x41\x43K_CRITERION_UNSPECIFIED\x10\x00\x12\"\n\x1e\x46\x45\x45\x44\x42\x41\x43K_CRITERION_CORRECTNESS\x10\x01\x12#\n\x1f\x46\x45\x45\x44\x42\x41\x43K_CRITERION_COMPLETENESS\x10\x02\x12 \n\x1c\x46\x45\x45\x44\x42\x41\x43K_CRITERION_RELEVANCE\x10\x03\x12\x1e\n\x1a\x46\x45\x45\x44\x42\x41\x43K_CRITERION_CLARITY\x10\x04\x12#\n\x1f\x46\x45\x45\x44\x42\x41\x43K_CRITERION_GROUNDEDNESS\x10\x05\x12!\n\x1d\x46\x45\x45\x44\x42\x41\x43K_CRITERION_USEFULNESS\x10\x06\x32\x98\x06\n\x0eGatewayService\x12U\n\x06Search\x12$.radref.api.gateway.v1.SearchRequest\x1a%.radref.api.gateway.v1.SearchResponse\x12U\n\x06Prompt\x12$.radref.api.gateway.v1.PromptRequest\x1a%.radref.api.gateway.v1.PromptResponse\x12[\n\x08Generate\x12&.radref.api.gateway.v1.GenerateRequest\x1a\'.radref.api.gateway.v1.GenerateResponse\x12o\n\x0eStreamGenerate\x12,.radref.api.gateway.v1.StreamGenerateRequest\x1a-.radref.api.gateway.v1.StreamGenerateResponse0\x01\x12X\n\x07\x43onsult\x12%.radref.api.gateway.v1.ConsultRequest\x1a&.radref.api.gateway.v1.ConsultResponse\x12^\n\tGetSource\x12\'.radref.api.gateway.v1.GetSourceRequest\x1a(.radref.api.gateway.v1.GetSourceResponse\x12m\n\x0eSubmitFeedback\x12,.radref.api.gateway.v1.SubmitFeedbackRequest\x1a-.radref.api.gateway.v1.SubmitFeedbackResponse\x12\x61\n\nQueryAudit\x12(.radref.api.gateway.v1.QueryAuditRequest\x1a).radref.api.gateway.v1.QueryAuditResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#radref/api/gateway/v1/gateway.proto\x12\x15radref.api.gateway.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$radref/api/common/v1/documents.proto\x1a!radref/api/common/v1/errors.proto\x1a\"radref/api/gateway/v1/answer.proto\x1a#radref/api/gateway/v1/consult.proto\"\x83\x02\n\rSearchRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12-\n\x04legs\x18\x02 \x03(\x0e\x32\x1f.radref.api.common.v1.SearchLeg\x12\x31\n\x06rerank\x18\x03 \x01(\x0e\x32!.radref.api.gateway.v1.RerankMode\x12\x32\n\x06limits\x18\x04 \x01(\x0b\x32\".radref.api.common.v1.SearchLimits\x12\x34\n\x07\x66ilters\x18\x05 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\x12\x17\n\x0fwant_candidates\x18\x06 \x01(\x08\"\xc4\x02\n\x0eSearchResponse\x12\r\n\x05query\x18\x01 \x01(\t\x12;\n\x0eranked_parents\x18\x02 \x03(\x0b\x32#.radref.api.gateway.v1.RankedParent\x12:\n\ncandidates\x18\x03 \x03(\x0b\x32&.radref.api.gateway.v1.RankedCandidate\x12.\n\x07notices\x18\x04 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12\x33\n\x07timings\x18\x05 \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x12\x31\n\x08versions\x18\x07 \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\"h\n\x0fRankedCandidate\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x02 \x01(\t\x12+\n\x03hit\x18\x03 \x01(\x0b\x32\x1e.radref.api.common.v1.ChildHit\"T\n\rPromptRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12\x34\n\x07\x66ilters\x18\x02 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\"\xbb\x02\n\x0ePromptResponse\x12\r\n\x05query\x18\x01 \x01(\t\x12\x31\n\x06prompt\x18\x02 \x03(\x0b\x32!.radref.api.gateway.v1.PromptPart\x12;\n\x0eranked_parents\x18\x03 \x03(\x0b\x32#.radref.api.gateway.v1.RankedParent\x12.\n\x07notices\x18\x04 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12\x33\n\x07timings\x18\x05 \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x12\x31\n\x08versions\x18\x07 \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\"z\n\x0fGenerateRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12\x34\n\x07\x66ilters\x18\x02 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\x12\r\n\x05model\x18\x03 \x01(\t\x12\x13\n\x0bwant_prompt\x18\x04 \x01(\x08\"\xca\x04\n\x10GenerateResponse\x12\r\n\x05query\x18\x01 \x01(\t\x12\x31\n\x06prompt\x18\x02 \x03(\x0b\x32!.radref.api.gateway.v1.PromptPart\x12;\n\x0eranked_parents\x18\x03 \x03(\x0b\x32#.radref.api.gateway.v1.RankedParent\x12/\n\x07outcome\x18\x04 \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome\x12\x34\n\nstatements\x18\x05 \x03(\x0b\x32 .radref.api.gateway.v1.Statement\x12\x35\n\nabstention\x18\x06 \x01(\x0b\x32!.radref.api.gateway.v1.Abstention\x12.\n\x07notices\x18\x07 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12;\n\nvalidation\x18\x08 \x01(\x0b\x32\'.radref.api.gateway.v1.ValidationCounts\x12\x33\n\x07timings\x18\t \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x12\n\nrequest_id\x18\n \x01(\t\x12\x31\n\x08versions\x18\x0b \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\x12\x30\n\x05usage\x18\x0c \x01(\x0b\x32!.radref.api.gateway.v1.TokenUsage\"k\n\x15StreamGenerateRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12\x34\n\x07\x66ilters\x18\x02 \x01(\x0b\x32#.radref.api.common.v1.SearchFilters\x12\r\n\x05model\x18\x03 \x01(\t\"\xc2\x01\n\x16StreamGenerateResponse\x12\x37\n\x07sources\x18\x01 \x01(\x0b\x32$.radref.api.gateway.v1.StreamSourcesH\x00\x12\x35\n\tstatement\x18\x02 \x01(\x0b\x32 .radref.api.gateway.v1.StatementH\x00\x12/\n\x03\x65nd\x18\x03 \x01(\x0b\x32 .radref.api.gateway.v1.StreamEndH\x00\x42\x07\n\x05\x65vent\"`\n\rStreamSources\x12;\n\x0eranked_parents\x18\x01 \x03(\x0b\x32#.radref.api.gateway.v1.RankedParent\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\xfa\x02\n\tStreamEnd\x12/\n\x07outcome\x18\x01 \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome\x12\x35\n\nabstention\x18\x02 \x01(\x0b\x32!.radref.api.gateway.v1.Abstention\x12.\n\x07notices\x18\x03 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12;\n\nvalidation\x18\x04 \x01(\x0b\x32\'.radref.api.gateway.v1.ValidationCounts\x12\x33\n\x07timings\x18\x05 \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x31\n\x08versions\x18\x06 \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\x12\x30\n\x05usage\x18\x07 \x01(\x0b\x32!.radref.api.gateway.v1.TokenUsage\"\'\n\x10GetSourceRequest\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\"\xa5\x01\n\x11GetSourceResponse\x12.\n\x07passage\x18\x01 \x01(\x0b\x32\x1d.radref.api.common.v1.Passage\x12\x32\n\x05state\x18\x02 \x01(\x0e\x32#.radref.api.common.v1.DocumentState\x12,\n\x08\x65nded_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xad\x01\n\x15SubmitFeedbackRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x37\n\x07ratings\x18\x02 \x03(\x0b\x32&.radref.api.gateway.v1.CriterionRating\x12\x36\n\x08passages\x18\x03 \x03(\x0b\x32$.radref.api.gateway.v1.PassageRating\x12\x0f\n\x07\x63omment\x18\x04 \x01(\t\"^\n\x0f\x43riterionRating\x12;\n\tcriterion\x18\x01 \x01(\x0e\x32(.radref.api.gateway.v1.FeedbackCriterion\x12\x0e\n\x06rating\x18\x02 \x01(\r\"8\n\rPassageRating\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\x12\n\nusefulness\x18\x02 \x01(\r\"-\n\x16SubmitFeedbackResponse\x12\x13\n\x0b\x66\x65\x65\x64\x62\x61\x63k_id\x18\x01 \x01(\t\"\xc7\x01\n\x11QueryAuditRequest\x12(\n\x04\x66rom\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61\x63tor\x18\x03 \x01(\t\x12\x13\n\x0b\x63itation_id\x18\x04 \x01(\t\x12\x11\n\tpage_size\x18\x05 \x01(\r\x12\x12\n\npage_token\x18\x06 \x01(\t\x12\x12\n\nrequest_id\x18\x07 \x01(\t\"a\n\x12QueryAuditResponse\x12\x32\n\x07\x65ntries\x18\x01 \x03(\x0b\x32!.radref.api.gateway.v1.AuditEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa9\x03\n\nAuditEntry\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12&\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61\x63tor\x18\x03 \x01(\t\x12\x0e\n\x06method\x18\x04 \x01(\t\x12\x12\n\nquery_hash\x18\x05 \x01(\t\x12\x14\n\x0c\x63itation_ids\x18\x06 \x03(\t\x12/\n\x07outcome\x18\x07 \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome\x12\x42\n\x11\x61\x62stention_reason\x18\x08 \x01(\x0e\x32\'.radref.api.gateway.v1.AbstentionReason\x12\x37\n\x0c\x65rror_reason\x18\t \x01(\x0e\x32!.radref.api.common.v1.ErrorReason\x12\x12\n\nquery_text\x18\n \x01(\t\x12\x14\n\x0cmilliseconds\x18\x0b \x01(\x01\x12\x11\n\tgenerator\x18\x0c \x01(\t\x12\x16\n\x0eknowledge_base\x18\r \x01(\x04\x12\x13\n\x0buncited_ids\x18\x0e \x03(\t\"\xb4\x01\n\x13ListFeedbackRequest\x12(\n\x04\x66rom\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61\x63tor\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12\x11\n\tpage_size\x18\x05 \x01(\r\x12\x12\n\npage_token\x18\x06 \x01(\t\"f\n\x14ListFeedbackResponse\x12\x35\n\x07\x65ntries\x18\x01 \x03(\x0b\x32$.radref.api.gateway.v1.FeedbackEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xc6\x02\n\rFeedbackEntry\x12\x13\n\x0b\x66\x65\x65\x64\x62\x61\x63k_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61\x63tor\x18\x04 \x01(\t\x12\x37\n\x07ratings\x18\x05 \x03(\x0b\x32&.radref.api.gateway.v1.CriterionRating\x12\x36\n\x08passages\x18\x06 \x03(\x0b\x32$.radref.api.gateway.v1.PassageRating\x12\x0f\n\x07\x63omment\x18\x07 \x01(\t\x12\x0e\n\x06method\x18\x08 \x01(\t\x12\x12\n\nquery_hash\x18\t \x01(\t\x12/\n\x07outcome\x18\n \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome*R\n\nRerankMode\x12\x1b\n\x17RERANK_MODE_UNSPECIFIED\x10\x00\x12\x12\n\x0eRERANK_MODE_ON\x10\x01\x12\x13\n\x0fRERANK_MODE_OFF\x10\x02*\x8a\x02\n\x11\x46\x65\x65\x64\x62\x61\x63kCriterion\x12\"\n\x1e\x46\x45\x45\x44\x42\x41\x43K_CRITERION_UNSPECIFIED\x10\x00\x12\"\n\x1e\x46\x45\x45\x44\x42\x41\x43K_CRITERION_CORRECTNESS\x10\x01\x12#\n\x1f\x46\x45\x45\x44\x42\x41\x43K_CRITERION_COMPLETENESS\x10\x02\x12 \n\x1c\x46\x45\x45\x44\x42\x41\x43K_CRITERION_RELEVANCE\x10\x03\x12\x1e\n\x1a\x46\x45\x45\x44\x42\x41\x43K_CRITERION_CLARITY\x10\x04\x12#\n\x1f\x46\x45\x45\x44\x42\x41\x43K_CRITERION_GROUNDEDNESS\x10\x05\x12!\n\x1d\x46\x45\x45\x44\x42\x41\x43K_CRITERION_USEFULNESS\x10\x06\x32\x81\x07\n\x0eGatewayService\x12U\n\x06Search\x12$.radref.api.gateway.v1.SearchRequest\x1a%.radref.api.gateway.v1.SearchResponse\x12U\n\x06Prompt\x12$.radref.api.gateway.v1.PromptRequest\x1a%.radref.api.gateway.v1.PromptResponse\x12[\n\x08Generate\x12&.radref.api.gateway.v1.GenerateRequest\x1a\'.radref.api.gateway.v1.GenerateResponse\x12o\n\x0eStreamGenerate\x12,.radref.api.gateway.v1.StreamGenerateRequest\x1a-.radref.api.gateway.v1.StreamGenerateResponse0\x01\x12X\n\x07\x43onsult\x12%.radref.api.gateway.v1.ConsultRequest\x1a&.radref.api.gateway.v1.ConsultResponse\x12^\n\tGetSource\x12\'.radref.api.gateway.v1.GetSourceRequest\x1a(.radref.api.gateway.v1.GetSourceResponse\x12m\n\x0eSubmitFeedback\x12,.radref.api.gateway.v1.SubmitFeedbackRequest\x1a-.radref.api.gateway.v1.SubmitFeedbackResponse\x12\x61\n\nQueryAudit\x12(.radref.api.gateway.v1.QueryAuditRequest\x1a).radref.api.gateway.v1.QueryAuditResponse\x12g\n\x0cListFeedback\x12*.radref.api.gateway.v1.ListFeedbackRequest\x1a+.radref.api.gateway.v1.ListFeedbackResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'radref.api.gateway.v1.gateway_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_RERANKMODE']._serialized_start=3867
-  _globals['_RERANKMODE']._serialized_end=3949
-  _globals['_FEEDBACKCRITERION']._serialized_start=3952
-  _globals['_FEEDBACKCRITERION']._serialized_end=4218
-  _globals['_SEARCHREQUEST']._serialized_start=207
-  _globals['_SEARCHREQUEST']._serialized_end=466
-  _globals['_SEARCHRESPONSE']._serialized_start=469
-  _globals['_SEARCHRESPONSE']._serialized_end=793
-  _globals['_RANKEDCANDIDATE']._serialized_start=795
-  _globals['_RANKEDCANDIDATE']._serialized_end=899
-  _globals['_PROMPTREQUEST']._serialized_start=901
-  _globals['_PROMPTREQUEST']._serialized_end=985
-  _globals['_PROMPTRESPONSE']._serialized_start=988
-  _globals['_PROMPTRESPONSE']._serialized_end=1303
-  _globals['_GENERATEREQUEST']._serialized_start=1305
-  _globals['_GENERATEREQUEST']._serialized_end=1427
-  _globals['_GENERATERESPONSE']._serialized_start=1430
-  _globals['_GENERATERESPONSE']._serialized_end=2016
-  _globals['_STREAMGENERATEREQUEST']._serialized_start=2018
-  _globals['_STREAMGENERATEREQUEST']._serialized_end=2125
-  _globals['_STREAMGENERATERESPONSE']._serialized_start=2128
-  _globals['_STREAMGENERATERESPONSE']._serialized_end=2322
-  _globals['_STREAMSOURCES']._serialized_start=2324
-  _globals['_STREAMSOURCES']._serialized_end=2420
-  _globals['_STREAMEND']._serialized_start=2423
-  _globals['_STREAMEND']._serialized_end=2801
-  _globals['_GETSOURCEREQUEST']._serialized_start=2803
-  _globals['_GETSOURCEREQUEST']._serialized_end=2842
-  _globals['_GETSOURCERESPONSE']._serialized_start=2845
-  _globals['_GETSOURCERESPONSE']._serialized_end=3010
-  _globals['_SUBMITFEEDBACKREQUEST']._serialized_start=3013
-  _globals['_SUBMITFEEDBACKREQUEST']._serialized_end=3186
-  _globals['_CRITERIONRATING']._serialized_start=3188
-  _globals['_CRITERIONRATING']._serialized_end=3282
-  _globals['_PASSAGERATING']._serialized_start=3284
-  _globals['_PASSAGERATING']._serialized_end=3340
-  _globals['_SUBMITFEEDBACKRESPONSE']._serialized_start=3342
-  _globals['_SUBMITFEEDBACKRESPONSE']._serialized_end=3387
-  _globals['_QUERYAUDITREQUEST']._serialized_start=3390
-  _globals['_QUERYAUDITREQUEST']._serialized_end=3569
-  _globals['_QUERYAUDITRESPONSE']._serialized_start=3571
-  _globals['_QUERYAUDITRESPONSE']._serialized_end=3668
-  _globals['_AUDITENTRY']._serialized_start=3671
-  _globals['_AUDITENTRY']._serialized_end=3865
-  _globals['_GATEWAYSERVICE']._serialized_start=4221
-  _globals['_GATEWAYSERVICE']._serialized_end=5013
+  _globals['_RERANKMODE']._serialized_start=4769
+  _globals['_RERANKMODE']._serialized_end=4851
+  _globals['_FEEDBACKCRITERION']._serialized_start=4854
+  _globals['_FEEDBACKCRITERION']._serialized_end=5120
+  _globals['_SEARCHREQUEST']._serialized_start=242
+  _globals['_SEARCHREQUEST']._serialized_end=501
+  _globals['_SEARCHRESPONSE']._serialized_start=504
+  _globals['_SEARCHRESPONSE']._serialized_end=828
+  _globals['_RANKEDCANDIDATE']._serialized_start=830
+  _globals['_RANKEDCANDIDATE']._serialized_end=934
+  _globals['_PROMPTREQUEST']._serialized_start=936
+  _globals['_PROMPTREQUEST']._serialized_end=1020
+  _globals['_PROMPTRESPONSE']._serialized_start=1023
+  _globals['_PROMPTRESPONSE']._serialized_end=1338
+  _globals['_GENERATEREQUEST']._serialized_start=1340
+  _globals['_GENERATEREQUEST']._serialized_end=1462
+  _globals['_GENERATERESPONSE']._serialized_start=1465
+  _globals['_GENERATERESPONSE']._serialized_end=2051
+  _globals['_STREAMGENERATEREQUEST']._serialized_start=2053
+  _globals['_STREAMGENERATEREQUEST']._serialized_end=2160
+  _globals['_STREAMGENERATERESPONSE']._serialized_start=2163
+  _globals['_STREAMGENERATERESPONSE']._serialized_end=2357
+  _globals['_STREAMSOURCES']._serialized_start=2359
+  _globals['_STREAMSOURCES']._serialized_end=2455
+  _globals['_STREAMEND']._serialized_start=2458
+  _globals['_STREAMEND']._serialized_end=2836
+  _globals['_GETSOURCEREQUEST']._serialized_start=2838
+  _globals['_GETSOURCEREQUEST']._serialized_end=2877
+  _globals['_GETSOURCERESPONSE']._serialized_start=2880
+  _globals['_GETSOURCERESPONSE']._serialized_end=3045
+  _globals['_SUBMITFEEDBACKREQUEST']._serialized_start=3048
+  _globals['_SUBMITFEEDBACKREQUEST']._serialized_end=3221
+  _globals['_CRITERIONRATING']._serialized_start=3223
+  _globals['_CRITERIONRATING']._serialized_end=3317
+  _globals['_PASSAGERATING']._serialized_start=3319
+  _globals['_PASSAGERATING']._serialized_end=3375
+  _globals['_SUBMITFEEDBACKRESPONSE']._serialized_start=3377
+  _globals['_SUBMITFEEDBACKRESPONSE']._serialized_end=3422
+  _globals['_QUERYAUDITREQUEST']._serialized_start=3425
+  _globals['_QUERYAUDITREQUEST']._serialized_end=3624
+  _globals['_QUERYAUDITRESPONSE']._serialized_start=3626
+  _globals['_QUERYAUDITRESPONSE']._serialized_end=3723
+  _globals['_AUDITENTRY']._serialized_start=3726
+  _globals['_AUDITENTRY']._serialized_end=4151
+  _globals['_LISTFEEDBACKREQUEST']._serialized_start=4154
+  _globals['_LISTFEEDBACKREQUEST']._serialized_end=4334
+  _globals['_LISTFEEDBACKRESPONSE']._serialized_start=4336
+  _globals['_LISTFEEDBACKRESPONSE']._serialized_end=4438
+  _globals['_FEEDBACKENTRY']._serialized_start=4441
+  _globals['_FEEDBACKENTRY']._serialized_end=4767
+  _globals['_GATEWAYSERVICE']._serialized_start=5123
+  _globals['_GATEWAYSERVICE']._serialized_end=6020
 # @@protoc_insertion_point(module_scope)

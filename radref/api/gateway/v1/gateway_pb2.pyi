@@ -10,6 +10,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from radref.api.common.v1 import documents_pb2 as _documents_pb2
+from radref.api.common.v1 import errors_pb2 as _errors_pb2
 from radref.api.gateway.v1 import answer_pb2 as _answer_pb2
 import builtins as _builtins
 import sys
@@ -649,16 +650,16 @@ class SubmitFeedbackRequest(_message.Message):
     PASSAGES_FIELD_NUMBER: _builtins.int
     COMMENT_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Request the feedback is about."""
+    """Request the feedback is about; it must be in the audit trail."""
     comment: _builtins.str
-    """In the user's words, 0-4000 characters; no patient data."""
+    """In the user's words, 0-4000 characters, no control characters but tabs and line breaks; no patient data."""
     @_builtins.property
     def ratings(self) -> _containers.RepeatedCompositeFieldContainer[Global___CriterionRating]:
         """Marks, at most one a criterion."""
 
     @_builtins.property
     def passages(self) -> _containers.RepeatedCompositeFieldContainer[Global___PassageRating]:
-        """Usefulness of single passages."""
+        """Usefulness of single passages, each at most once; only of those that the request returned."""
 
     def __init__(
         self,
@@ -762,17 +763,20 @@ class QueryAuditRequest(_message.Message):
     CITATION_ID_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     actor: _builtins.str
     """Only of this user; empty = all."""
     citation_id: _builtins.str
-    """Only answers that cite this passage; empty = all."""
+    """Only answers that cite this passage, and searches that returned it; empty = all."""
     page_size: _builtins.int
     """Entries a page, 1-1000; 0 = 100."""
     page_token: _builtins.str
     """Token of the page; empty = first."""
+    request_id: _builtins.str
+    """Only this request; empty = all. A caller may have used an id more than once."""
     @_builtins.property
     def until(self) -> _timestamp_pb2.Timestamp:
-        """Until this moment; absent = until now."""
+        """Until just before this moment; absent = until now."""
 
     def __init__(
         self,
@@ -782,10 +786,11 @@ class QueryAuditRequest(_message.Message):
         citation_id: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["from", b"from", "until", b"until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "citation_id", b"citation_id", "from", b"from", "page_size", b"page_size", "page_token", b"page_token", "until", b"until"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "citation_id", b"citation_id", "from", b"from", "page_size", b"page_size", "page_token", b"page_token", "request_id", b"request_id", "until", b"until"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -821,7 +826,7 @@ Global___QueryAuditResponse: _TypeAlias = QueryAuditResponse  # noqa: Y015
 
 @_typing.final
 class AuditEntry(_message.Message):
-    """One request, without its text."""
+    """One request."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -832,6 +837,13 @@ class AuditEntry(_message.Message):
     QUERY_HASH_FIELD_NUMBER: _builtins.int
     CITATION_IDS_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
+    ABSTENTION_REASON_FIELD_NUMBER: _builtins.int
+    ERROR_REASON_FIELD_NUMBER: _builtins.int
+    QUERY_TEXT_FIELD_NUMBER: _builtins.int
+    MILLISECONDS_FIELD_NUMBER: _builtins.int
+    GENERATOR_FIELD_NUMBER: _builtins.int
+    KNOWLEDGE_BASE_FIELD_NUMBER: _builtins.int
+    UNCITED_IDS_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Request id."""
     actor: _builtins.str
@@ -839,16 +851,32 @@ class AuditEntry(_message.Message):
     method: _builtins.str
     """RPC method, e.g. "Generate"."""
     query_hash: _builtins.str
-    """Keyed hash of the query, 64 hexadecimal digits."""
+    """Keyed hash of the query, 64 hexadecimal digits; empty when it was longer than any accepted question."""
     outcome: _answer_pb2.Outcome.ValueType
-    """How it ended."""
+    """How it ended; unspecified for methods that do not answer and for calls that failed."""
+    abstention_reason: _answer_pb2.AbstentionReason.ValueType
+    """Why there is no answer; unspecified unless the outcome is an abstention."""
+    error_reason: _errors_pb2.ErrorReason.ValueType
+    """Why the call failed; unspecified when it did not."""
+    query_text: _builtins.str
+    """The question; empty unless the site keeps texts."""
+    milliseconds: _builtins.float
+    """Time from the question to the end of the call, milliseconds, >= 0."""
+    generator: _builtins.str
+    """Generator's id and fingerprint; empty when nothing was generated."""
+    knowledge_base: _builtins.int
+    """Version of the index that was searched; 0 = none was."""
     @_builtins.property
     def at(self) -> _timestamp_pb2.Timestamp:
-        """When."""
+        """When it was asked."""
 
     @_builtins.property
     def citation_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Passages that were cited."""
+        """Passages that were cited; of Search and Prompt, which cite nothing, those that were returned."""
+
+    @_builtins.property
+    def uncited_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Passages that were shown beside the answer and not cited, best first."""
 
     def __init__(
         self,
@@ -860,11 +888,151 @@ class AuditEntry(_message.Message):
         query_hash: _builtins.str = ...,
         citation_ids: _abc.Iterable[_builtins.str] | None = ...,
         outcome: _answer_pb2.Outcome.ValueType = ...,
+        abstention_reason: _answer_pb2.AbstentionReason.ValueType = ...,
+        error_reason: _errors_pb2.ErrorReason.ValueType = ...,
+        query_text: _builtins.str = ...,
+        milliseconds: _builtins.float = ...,
+        generator: _builtins.str = ...,
+        knowledge_base: _builtins.int = ...,
+        uncited_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "at", b"at", "citation_ids", b"citation_ids", "method", b"method", "outcome", b"outcome", "query_hash", b"query_hash", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abstention_reason", b"abstention_reason", "actor", b"actor", "at", b"at", "citation_ids", b"citation_ids", "error_reason", b"error_reason", "generator", b"generator", "knowledge_base", b"knowledge_base", "method", b"method", "milliseconds", b"milliseconds", "outcome", b"outcome", "query_hash", b"query_hash", "query_text", b"query_text", "request_id", b"request_id", "uncited_ids", b"uncited_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AuditEntry: _TypeAlias = AuditEntry  # noqa: Y015
+
+@_typing.final
+class ListFeedbackRequest(_message.Message):
+    """Request of ListFeedback."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    actor: _builtins.str
+    """Only of this user; empty = all."""
+    request_id: _builtins.str
+    """Only about this request; empty = all."""
+    page_size: _builtins.int
+    """Entries a page, 1-1000; 0 = 100."""
+    page_token: _builtins.str
+    """Token of the page; empty = first."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """Given until just before this moment; absent = until now."""
+
+    def __init__(
+        self,
+        *,
+        until: _timestamp_pb2.Timestamp | None = ...,
+        actor: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["from", b"from", "until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "from", b"from", "page_size", b"page_size", "page_token", b"page_token", "request_id", b"request_id", "until", b"until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFeedbackRequest: _TypeAlias = ListFeedbackRequest  # noqa: Y015
+
+@_typing.final
+class ListFeedbackResponse(_message.Message):
+    """Response of ListFeedback."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page; empty = last."""
+    @_builtins.property
+    def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___FeedbackEntry]:
+        """Newest first."""
+
+    def __init__(
+        self,
+        *,
+        entries: _abc.Iterable[Global___FeedbackEntry] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFeedbackResponse: _TypeAlias = ListFeedbackResponse  # noqa: Y015
+
+@_typing.final
+class FeedbackEntry(_message.Message):
+    """A user's verdict as it is stored."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FEEDBACK_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    RATINGS_FIELD_NUMBER: _builtins.int
+    PASSAGES_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
+    METHOD_FIELD_NUMBER: _builtins.int
+    QUERY_HASH_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    feedback_id: _builtins.str
+    """Its id, 32 hexadecimal digits."""
+    request_id: _builtins.str
+    """Request it is about."""
+    actor: _builtins.str
+    """Who gave it (subject of the token)."""
+    comment: _builtins.str
+    """In the user's words, 0-4000 characters."""
+    method: _builtins.str
+    """RPC method that was called, e.g. "Generate"."""
+    query_hash: _builtins.str
+    """Keyed hash of the query, as in AuditEntry."""
+    outcome: _answer_pb2.Outcome.ValueType
+    """How the request ended, as in AuditEntry."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When it was given, or last changed."""
+
+    @_builtins.property
+    def ratings(self) -> _containers.RepeatedCompositeFieldContainer[Global___CriterionRating]:
+        """Marks, at most one a criterion."""
+
+    @_builtins.property
+    def passages(self) -> _containers.RepeatedCompositeFieldContainer[Global___PassageRating]:
+        """Usefulness of single passages."""
+
+    def __init__(
+        self,
+        *,
+        feedback_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        actor: _builtins.str = ...,
+        ratings: _abc.Iterable[Global___CriterionRating] | None = ...,
+        passages: _abc.Iterable[Global___PassageRating] | None = ...,
+        comment: _builtins.str = ...,
+        method: _builtins.str = ...,
+        query_hash: _builtins.str = ...,
+        outcome: _answer_pb2.Outcome.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "at", b"at", "comment", b"comment", "feedback_id", b"feedback_id", "method", b"method", "outcome", b"outcome", "passages", b"passages", "query_hash", b"query_hash", "ratings", b"ratings", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FeedbackEntry: _TypeAlias = FeedbackEntry  # noqa: Y015

@@ -76,6 +76,11 @@ class GatewayServiceStub:
                 request_serializer=radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.QueryAuditRequest.SerializeToString,
                 response_deserializer=radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.QueryAuditResponse.FromString,
                 _registered_method=True)
+        self.ListFeedback = channel.unary_unary(
+                '/radref.api.gateway.v1.GatewayService/ListFeedback',
+                request_serializer=radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.ListFeedbackRequest.SerializeToString,
+                response_deserializer=radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.ListFeedbackResponse.FromString,
+                _registered_method=True)
 
 
 class GatewayServiceServicer:
@@ -138,6 +143,13 @@ class GatewayServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListFeedback(self, request, context):
+        """Verdicts of users, page by page, to be exported.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_GatewayServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -180,6 +192,11 @@ def add_GatewayServiceServicer_to_server(servicer, server):
                     servicer.QueryAudit,
                     request_deserializer=radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.QueryAuditRequest.FromString,
                     response_serializer=radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.QueryAuditResponse.SerializeToString,
+            ),
+            'ListFeedback': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFeedback,
+                    request_deserializer=radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.ListFeedbackRequest.FromString,
+                    response_serializer=radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.ListFeedbackResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -399,6 +416,33 @@ class GatewayService:
             '/radref.api.gateway.v1.GatewayService/QueryAudit',
             radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.QueryAuditRequest.SerializeToString,
             radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.QueryAuditResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFeedback(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/radref.api.gateway.v1.GatewayService/ListFeedback',
+            radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.ListFeedbackRequest.SerializeToString,
+            radref_dot_api_dot_gateway_dot_v1_dot_gateway__pb2.ListFeedbackResponse.FromString,
             options,
             channel_credentials,
             insecure,

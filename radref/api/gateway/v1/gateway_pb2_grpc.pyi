@@ -50,6 +50,8 @@ class GatewayServiceStub:
     """A user's verdict on an answer."""
     QueryAudit: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.QueryAuditRequest, _gateway_pb2.QueryAuditResponse]
     """Who asked when, and what was cited."""
+    ListFeedback: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.ListFeedbackRequest, _gateway_pb2.ListFeedbackResponse]
+    """Verdicts of users, page by page, to be exported."""
 
 @_typing.type_check_only
 class GatewayServiceAsyncStub(GatewayServiceStub):
@@ -72,6 +74,8 @@ class GatewayServiceAsyncStub(GatewayServiceStub):
     """A user's verdict on an answer."""
     QueryAudit: _aio.UnaryUnaryMultiCallable[_gateway_pb2.QueryAuditRequest, _gateway_pb2.QueryAuditResponse]  # type: ignore[assignment]
     """Who asked when, and what was cited."""
+    ListFeedback: _aio.UnaryUnaryMultiCallable[_gateway_pb2.ListFeedbackRequest, _gateway_pb2.ListFeedbackResponse]  # type: ignore[assignment]
+    """Verdicts of users, page by page, to be exported."""
 
 class GatewayServiceServicer(metaclass=_abc_1.ABCMeta):
     """Questions in, cited and checked answers out."""
@@ -139,5 +143,13 @@ class GatewayServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_gateway_pb2.QueryAuditResponse, _abc.Awaitable[_gateway_pb2.QueryAuditResponse]]:
         """Who asked when, and what was cited."""
+
+    @_abc_1.abstractmethod
+    def ListFeedback(
+        self,
+        request: _gateway_pb2.ListFeedbackRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_gateway_pb2.ListFeedbackResponse, _abc.Awaitable[_gateway_pb2.ListFeedbackResponse]]:
+        """Verdicts of users, page by page, to be exported."""
 
 def add_GatewayServiceServicer_to_server(servicer: GatewayServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

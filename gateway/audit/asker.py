@@ -1,0 +1,25 @@
+"""Who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from radref.service.actor import LOCAL_ACTOR, actor_of
+from radref.service.context import current_call
+
+
+class _Context(Protocol):
+    def invocation_metadata(self) -> Sequence[tuple[str, str | bytes]] | None: ...
+
+
+def asker(context: _Context | None = None) -> str:
+    """The subject of the caller's token; without access control what the caller says, else "local".
+
+    Raises:
+        InvalidInput: as `actor_of`.
+    """
+    caller = getattr(current_call(), "caller", None)
+    if caller is not None:
+        return str(caller.subject)
+    return LOCAL_ACTOR if context is None else actor_of(context)
