@@ -42,7 +42,9 @@ class PipelineDesk:
         yield answer
 
     async def consult(self, scenario: str) -> object:
-        raise Unimplemented("Consult is not in this release: appropriateness consults come with a later release")
+        raise Unimplemented(
+            "Consult is not in this release: appropriateness consults come with a later release"
+        )
 
     async def source(self, citation_id: str) -> Source:
         return await self._passages.passage(accepted_citation_id(citation_id))

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from gateway.model import Answer
 from gateway.rest import events, mapping
 from gateway.rest.edge import Edge
+from gateway.rest.limits import SiteLimits
 from gateway.rest.models import answers, passages, requests
 from gateway.rest.openapi import describe
 from gateway.rest.ports import Desk, Guard, Sources
@@ -35,33 +36,22 @@ UntilSent = Annotated[AsyncExitStack, Depends(_until_sent)]
 
 
 def create_app(
-    desk: Desk,
-    guard: Guard,
-    *,
-    max_query_characters: int,
-    max_timeout: int,
-    heartbeat_seconds: float = events.HEARTBEAT_SECONDS,
+    desk: Desk, guard: Guard, limits: SiteLimits, heartbeat_seconds: float = events.HEARTBEAT_SECONDS
 ) -> ASGIApp:
     """The REST facade as an ASGI application.
 
     Args:
         desk: answers.
         guard: stands around every route that is an RPC.
-        max_query_characters: longest question; the desk checks it, the OpenAPI description publishes it.
-        max_timeout: longest Request-Timeout, seconds.
+        limits: of the site.
         heartbeat_seconds: silence in a stream before a comment is sent.
     """
-    app = create_routes(
-        desk,
-        max_query_characters=max_query_characters,
-        max_timeout=max_timeout,
-        heartbeat_seconds=heartbeat_seconds,
-    )
-    return Edge(app, app.routes, guard, max_timeout)
+    app = create_routes(desk, limits, heartbeat_seconds)
+    return Edge(app, app.routes, guard, limits.max_timeout)
 
 
 def create_routes(
-    desk: Desk, *, max_query_characters: int, max_timeout: int, heartbeat_seconds: float
+    desk: Desk, limits: SiteLimits, heartbeat_seconds: float = events.HEARTBEAT_SECONDS
 ) -> FastAPI:
     """The routes without what stands around them. Arguments as in `create_app`."""
     app = FastAPI(
@@ -71,7 +61,7 @@ def create_routes(
         generate_unique_id_function=lambda route: route.name,
         exception_handlers=dict(_HANDLERS),
     )
-    app.openapi = lambda: describe(app, max_query_characters, max_timeout)  # type: ignore[method-assign]
+    app.openapi = lambda: describe(app, limits)  # type: ignore[method-assign]
 
     @app.post("/v1/search", name="Search")
     async def search(body: requests.SearchRequest, request: Request) -> answers.SearchResponse:
@@ -91,7 +81,7 @@ def create_routes(
         answer = await desk.answer(body.query, mapping.filters_from(body.filters), body.model)
         return mapping.answer_to(body.query, answer, _request_id(request), want_prompt=body.want_prompt)
 
-    @app.post("/v1/generate:stream", name="StreamGenerate", response_class=events.EventStream)
+    @app.post("/v1/generate:stream", name="StreamGenerate", response_class=StreamingResponse)
     async def stream_generate(
         body: requests.StreamGenerateRequest, request: Request, until_sent: UntilSent
     ) -> StreamingResponse:
@@ -100,7 +90,11 @@ def create_routes(
         feed = await until_sent.enter_async_context(events.feed_of(items))
         # What fails before there is anything to show is a response with a status of its own.
         first = await feed.next()
-        return events.EventStream(_events(first, feed, request, heartbeat_seconds))
+        return StreamingResponse(
+            _events(first, feed, request, heartbeat_seconds),
+            headers=events.HEADERS,
+            media_type=events.MEDIA_TYPE,
+        )
 
     @app.post("/v1/consult", name="Consult", status_code=501, response_model=Problem)
     async def consult(body: requests.ConsultRequest) -> Any:
@@ -160,9 +154,7 @@ async def _on_http(request: Request, error: Any) -> Response:
 
 async def _on_defect(request: Request, error: Any) -> Response:
     # The edge logs it: Starlette raises it again after this response.
-    return problem_response(
-        Internal("internal error; the request id leads to the log entry"), request.scope
-    )
+    return problem_response(Internal("internal error; the request id leads to the log entry"), request.scope)
 
 
 _HANDLERS: dict[int | type[Exception], Any] = {
@@ -171,4 +163,3 @@ _HANDLERS: dict[int | type[Exception], Any] = {
     HTTPException: _on_http,
     Exception: _on_defect,
 }
-

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from email.message import Message
-from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
+from gateway.rest.limits import MAX_BODY_BYTES, READ_SECONDS
 from radref.errors import Cancelled, DeadlineExceeded, InvalidInput
-
-# The longest question (20,000 characters of at most 4 bytes) does not fit with escapes; no real question comes near.
-MAX_BODY_BYTES: Final = 64 * 1024
-# A body is one or two packets. Who sends slower holds a connection, not a place of admission.
-READ_SECONDS: Final = 10.0
 
 
 class HttpError(Exception):

@@ -23,6 +23,7 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.rest.body import HttpError, check_json, read_body, replayed
+from gateway.rest.limits import DEFAULT_TIMEOUT_SECONDS, TIMEOUT_PATTERN
 from gateway.rest.ports import Guard
 from gateway.rest.reply import Reply
 from radref.api.gateway.v1 import gateway_pb2
@@ -31,8 +32,7 @@ from radref.service import metrics
 from radref.service.context import REQUEST_ID_HEADER, accepted_request_id
 
 TIMEOUT_HEADER: Final = "request-timeout"
-DEFAULT_TIMEOUT_SECONDS: Final = 60
-_SECONDS: Final = re.compile(r"[0-9]{1,5}")
+_SECONDS: Final = re.compile(TIMEOUT_PATTERN)
 _SERVICE: Final = gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"]
 
 log = structlog.get_logger()
@@ -45,7 +45,7 @@ class Edge:
         app: the application with the routes.
         routes: its routes; one that is named as an RPC of GatewayService is guarded as that RPC.
         guard: see `Guard`.
-        max_timeout: longest Request-Timeout, seconds.
+        max_timeout: longest deadline, seconds; a longer Request-Timeout is shortened to it.
     """
 
     def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute], guard: Guard, max_timeout: int) -> None:
@@ -110,16 +110,11 @@ class Edge:
         return ""
 
     def _timeout(self, value: str | None) -> float:
-        if value is None:
-            return min(DEFAULT_TIMEOUT_SECONDS, self._max_timeout)
-        if not _SECONDS.fullmatch(value) or not 1 <= int(value) <= self._max_timeout:
+        if value is not None and not _SECONDS.fullmatch(value):
             raise InvalidInput(
-                f"Request-Timeout is whole seconds, 1-{self._max_timeout}",
-                reason="OUT_OF_RANGE",
-                field=TIMEOUT_HEADER,
-                metadata={"limit": str(self._max_timeout)},
+                "Request-Timeout is whole seconds, at least 1", reason="OUT_OF_RANGE", field=TIMEOUT_HEADER
             )
-        return int(value)
+        return min(DEFAULT_TIMEOUT_SECONDS if value is None else int(value), self._max_timeout)
 
 
 def _defect() -> Internal:

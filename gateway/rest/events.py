@@ -8,24 +8,15 @@ from contextlib import asynccontextmanager
 from typing import Final, Generic, TypeVar
 
 from pydantic import BaseModel
-from starlette.responses import StreamingResponse
 
 T = TypeVar("T")
 
 MEDIA_TYPE: Final = "text/event-stream"
 # Shorter than the idle timeouts of common proxies (60 s); a comment costs 14 bytes.
 HEARTBEAT_SECONDS: Final = 15.0
+# Proxies that buffer would hold statements back until the end.
+HEADERS: Final = {"X-Accel-Buffering": "no"}
 HEARTBEAT: Final = b": keep-alive\n\n"
-
-
-class EventStream(StreamingResponse):
-    """A response of server-sent events."""
-
-    media_type = MEDIA_TYPE
-
-    def __init__(self, content: AsyncIterator[bytes]) -> None:
-        # Proxies that buffer would hold statements back until the end.
-        super().__init__(content, headers={"X-Accel-Buffering": "no"})
 
 
 def event(name: str, data: BaseModel) -> bytes:

@@ -108,7 +108,9 @@ def statement_to(statement: ValidatedStatement) -> answers.Statement:
 def end_to(answer: model.Answer) -> answers.StreamEnd:
     return answers.StreamEnd(
         outcome=answer.outcome.value,
-        abstention=None if answer.abstention is None else answers.Abstention.model_validate(answer.abstention),
+        abstention=None
+        if answer.abstention is None
+        else answers.Abstention.model_validate(answer.abstention),
         notices=_notices(answer.notices),
         validation=answers.ValidationCounts.model_validate(answer.validation),
         timings=_timings(answer.timings),

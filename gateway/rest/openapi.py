@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from gateway.rest import events
+from gateway.rest.limits import DEFAULT_TIMEOUT_SECONDS, TIMEOUT_PATTERN, SiteLimits
 from gateway.rest.models import answers
 from gateway.rest.problems import MEDIA_TYPE, Problem
 from radref import __version__
@@ -51,7 +53,10 @@ _REQUEST_ID_SENT: Final = {
     "X-Request-Id": {"description": "Id of the request, as in logs and audit.", "schema": {"type": "string"}}
 }
 _RETRY_AFTER: Final = {
-    "Retry-After": {"description": "Seconds after which to come back.", "schema": {"type": "integer", "minimum": 0}}
+    "Retry-After": {
+        "description": "Seconds after which to come back.",
+        "schema": {"type": "integer", "minimum": 0},
+    }
 }
 _CHALLENGE: Final = {"WWW-Authenticate": {"description": "Bearer.", "schema": {"type": "string"}}}
 
@@ -64,27 +69,26 @@ _EVENTS: Final = {
 }
 
 
-def describe(app: FastAPI, max_query_characters: int, max_timeout: int) -> dict[str, Any]:
+def describe(app: FastAPI, limits: SiteLimits) -> dict[str, Any]:
     """The OpenAPI 3.1 description of the routes.
 
     Args:
         app: the application with the routes.
-        max_query_characters: longest question.
-        max_timeout: longest Request-Timeout, seconds.
+        limits: of the site.
     """
     if app.openapi_schema is None:
         described = deepcopy(
             get_openapi(title="radref", version=__version__, description=_DESCRIPTION, routes=app.routes)
         )
-        _add_schemas(described["components"], max_query_characters)
+        _add_schemas(described["components"], limits)
         for path in described["paths"].values():
             for operation in path.values():
-                _complete(operation, max_timeout)
+                _complete(operation, limits.max_timeout)
         app.openapi_schema = described
     return app.openapi_schema
 
 
-def _add_schemas(components: dict[str, Any], max_query_characters: int) -> None:
+def _add_schemas(components: dict[str, Any], limits: SiteLimits) -> None:
     schemas = components["schemas"]
     # FastAPI's form of validation errors, which are problems here.
     for name in ("HTTPValidationError", "ValidationError"):
@@ -96,7 +100,9 @@ def _add_schemas(components: dict[str, Any], max_query_characters: int) -> None:
     for schema in schemas.values():
         question = schema["properties"].get("query", {})
         if "pattern" in question:
-            question["maxLength"] = max_query_characters
+            question["maxLength"] = limits.max_query_characters
+        if model := schema["properties"].get("model"):
+            model["enum"] = ["", *limits.models]
     components["schemas"] = dict(sorted(schemas.items()))
     components["securitySchemes"] = {
         "bearer": {
@@ -123,12 +129,15 @@ def _complete(operation: dict[str, Any], max_timeout: int) -> None:
 
 
 def _timeout_parameter(max_timeout: int) -> dict[str, Any]:
+    default = min(DEFAULT_TIMEOUT_SECONDS, max_timeout)
     return {
         "name": "Request-Timeout",
         "in": "header",
         "required": False,
-        "description": "Deadline of the request in whole seconds.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": max_timeout, "default": min(60, max_timeout)},
+        "description": f"Deadline of the request, whole seconds from 1; absent = {default}. More than this site's "
+        f"{max_timeout} means {max_timeout}.",
+        "schema": {"type": "string", "pattern": TIMEOUT_PATTERN},
+        "example": str(default),
     }
 
 
@@ -144,15 +153,26 @@ def _problem(status: int, description: str) -> dict[str, Any]:
 
 def _stream() -> dict[str, Any]:
     return {
+        # Before OpenAPI 3.2 the schema of a stream describes each of its events.
         "schema": {
-            "type": "string",
+            "type": "object",
             "description": "Events `sources`, `statement` (any number) and `end`; `error` instead of what could "
-            "not be sent. The data of each is JSON, see x-radref-events. Lines that begin with a colon keep the "
-            "connection open.",
-        },
-        "x-radref-events": {
-            name: {"$ref": _REF.format(model=model.__name__)} for name, model in _EVENTS.items()
-        },
+            "not be sent. Lines that begin with a colon keep the connection open.",
+            "oneOf": [_event(name, model) for name, model in _EVENTS.items()],
+        }
+    }
+
+
+def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": _REF.format(model=model.__name__)},
+    }
+    return {
+        "type": "object",
+        "properties": {"event": {"const": name}, "data": data},
+        "required": ["event", "data"],
     }
 
 

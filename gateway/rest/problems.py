@@ -47,7 +47,9 @@ class Problem(BaseModel):
         examples=["TEXT_TOO_LONG"],
     )
     field: str = Field(description='Path of the offending field; "" where none is.', examples=["query"])
-    metadata: dict[str, str] = Field(description="Short machine-readable details.", examples=[{"limit": "4000"}])
+    metadata: dict[str, str] = Field(
+        description="Short machine-readable details.", examples=[{"limit": "4000"}]
+    )
     retry_after: float | None = Field(
         ge=0, description="Seconds after which trying again makes sense; null = not said."
     )
@@ -116,11 +118,12 @@ def invalid_request(faults: Sequence[Any]) -> InvalidInput:
         # The name comes from outside; it is repeated in `field` only.
         in_filters = field.startswith("filters.")
         reason = "UNKNOWN_FILTER" if in_filters else "INVALID_FIELD"
-        return InvalidInput("the request holds a field that this release does not know", reason=reason, field=field)
+        return InvalidInput(
+            "the request holds a field that this release does not know", reason=reason, field=field
+        )
     return InvalidInput(_message(fault), reason=_REASONS.get(fault["type"]), field=field)
 
 
 def _message(fault: Any) -> str:
     message = str(fault["msg"])
     return message[:1].lower() + message[1:]
-

@@ -26,11 +26,10 @@ CitationIdInPath = Annotated[
 ]
 Path = Annotated[list[str], Field(description="Heading path, outermost first.")]
 Cosine = Annotated[
-    float | None, Field(description="Cosine with the query, -1 to 1; null when the dense leg did not find it.")
+    float | None,
+    Field(description="Cosine with the query, -1 to 1; null when the dense leg did not find it."),
 ]
-Bm25 = Annotated[
-    float | None, Field(description="BM25 score, >= 0; null when the BM25 leg did not find it.")
-]
+Bm25 = Annotated[float | None, Field(description="BM25 score, >= 0; null when the BM25 leg did not find it.")]
 
 
 class _Part(BaseModel):

@@ -7,23 +7,35 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 EXAMPLE_QUESTION: Final = "What is the annual dose limit for the lens of the eye of a worker?"
 
-# The longest text is a setting of the site; `openapi.py` publishes it. Letter or digit: see gateway.question.
+# A letter or digit, as gateway.question wants one. [^\W_] says it where \W knows Unicode; the letters behind it
+# say it for Latin and Cyrillic where \W knows ASCII only, as in JavaScript. Tools disagree on \p{L} even more.
+LETTER_OR_DIGIT: Final = r"[^\W_]|[À-ÖØ-öø-ɏЀ-ҁҊ-ԯ]"
+# The longest text is a setting of the site; `openapi.py` publishes it.
 Question = Annotated[
     str,
     Field(
         description="The question, at least one letter or digit; no patient data.",
         min_length=1,
         examples=[EXAMPLE_QUESTION],
-        json_schema_extra={"pattern": r"[\p{L}\p{N}]"},
+        json_schema_extra={"pattern": LETTER_OR_DIGIT},
     ),
 ]
-# Bounds as in common.v1.SearchFilters and as retrieval_svc checks them.
-MAX_FILTER_VALUES: Final = 1000
-Year = Annotated[int, Field(ge=1800, le=2200)]
+
+
+def _integral(value: object) -> object:
+    """JSON has one kind of number: 2024.0 is an integer. A truth value is none."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_INTEGRAL: Final = BeforeValidator(_integral)
+# Lengths as in common.v1.SearchFilters and as retrieval_svc checks them. gRPC takes 1,000 values; with 100 every
+# valid request fits into the longest body that is read.
+MAX_FILTER_VALUES: Final = 100
+Year = Annotated[int, Field(ge=1800, le=2200), _INTEGRAL]
 Topic = Annotated[str, Field(min_length=1, max_length=64)]
 Language = Annotated[str, Field(min_length=1, max_length=16)]
 SourceCategory = Annotated[str, Field(min_length=1, max_length=64)]
@@ -51,11 +63,13 @@ class SearchFilters(_Body):
     )
     source_categories: list[SourceCategory] = Field(
         default=[],
-        max_length=MAX_FILTER_VALUES, description="Source categories; empty = all. One that no document has is an error."
+        max_length=MAX_FILTER_VALUES,
+        description="Source categories; empty = all. One that no document has is an error.",
     )
     document_ids: list[DocumentId] = Field(
         default=[],
-        max_length=MAX_FILTER_VALUES, description="Document ids; empty = all. One that was never indexed is an error."
+        max_length=MAX_FILTER_VALUES,
+        description="Document ids; empty = all. One that was never indexed is an error.",
     )
     year_from: Year | None = Field(
         default=None, description="Only documents published in or after this year, 1800-2200."
@@ -68,13 +82,13 @@ class SearchFilters(_Body):
 class SearchLimits(_Body):
     """Sizes of the retrieval funnel; null = the site's value."""
 
-    per_collection: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+    per_collection: Annotated[int, Field(ge=1, le=1000), _INTEGRAL] | None = Field(
         default=None, description="Children kept of each collection, 1-1000."
     )
-    candidates: Annotated[int, Field(ge=1, le=5000)] | None = Field(
+    candidates: Annotated[int, Field(ge=1, le=5000), _INTEGRAL] | None = Field(
         default=None, description="Children kept of all collections together, 1-5000."
     )
-    parents: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+    parents: Annotated[int, Field(ge=1, le=1000), _INTEGRAL] | None = Field(
         default=None, description="Passages returned, 1-1000.", examples=[5]
     )
 
