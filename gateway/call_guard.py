@@ -1,4 +1,4 @@
-"""Sets the current call and its deadline. radref/service/guard.py, with access and admission, takes its place."""
+"""Sets the current call and its deadline; radref/service/guard.py takes its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The desk over the pipeline as it is: a stream is the finished answer in pieces. gateway/desk.py takes its place."""
+"""The desk over the pipeline: a stream is the finished answer in pieces. gateway/desk.py takes its place."""
 
 from __future__ import annotations
 

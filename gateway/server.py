@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from gateway.call_guard import CallGuard
 from gateway.clients.inference import InferenceClient
 from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
 from gateway.pipeline import Pipeline, PipelineLimits
+from gateway.pipeline_desk import PipelineDesk
+from gateway.rest.ports import Desk, Guard
 from gateway.service import GatewayService
 from gateway.settings import GatewaySettings
 from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
 from radref.service.channels import open_channel
 from radref.service.health import peer
 from radref.service.runtime import App, Servicer, run_service
+
+if TYPE_CHECKING:
+    from gateway.rest.server import RestServer
 
 
 async def compose(settings: GatewaySettings) -> App:
@@ -33,6 +41,10 @@ async def compose(settings: GatewaySettings) -> App:
             rerank=settings.rerank,
         ),
     )
+    guard = CallGuard()
+    rest = (
+        _rest(settings, PipelineDesk(pipeline, IngestClient(ingest)), guard) if settings.rest_listen else None
+    )
     return App(
         services=[
             Servicer(
@@ -42,8 +54,20 @@ async def compose(settings: GatewaySettings) -> App:
             )
         ],
         components=[peer("retrieval", retrieval), peer("inference", inference), peer("ingest", ingest)],
+        workers=[rest.run] if rest else [],
+        drainers=[rest.drain] if rest else [],
         closers=[retrieval.close, inference.close, ingest.close],
     )
+
+
+def _rest(settings: GatewaySettings, desk: Desk, guard: Guard) -> RestServer:
+    # Only here: without REST the gateway needs no web framework.
+    from gateway.rest.app import create_app
+    from gateway.rest.limits import SiteLimits
+    from gateway.rest.server import RestServer
+
+    limits = SiteLimits(settings.max_query_characters, settings.models, settings.rest_max_timeout_seconds)
+    return RestServer(settings.rest_listen, create_app(desk, guard, limits), tls=None, mesh=False)
 
 
 def main() -> None:

@@ -71,7 +71,7 @@ def _too_long() -> HttpError:
 
 
 def replayed(body: bytes) -> Receive:
-    """Gives the body to the application once. It never says that the caller went away: who waits is cancelled."""
+    """Gives the body to the application once. That the caller went away cancels who waits."""
     given = False
 
     async def receive() -> dict[str, object]:

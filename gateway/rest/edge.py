@@ -27,7 +27,7 @@ from gateway.rest.limits import DEFAULT_TIMEOUT_SECONDS, TIMEOUT_PATTERN
 from gateway.rest.ports import Guard
 from gateway.rest.reply import Reply
 from radref.api.gateway.v1 import gateway_pb2
-from radref.errors import Cancelled, Internal, InvalidInput, RadrefError
+from radref.errors import Cancelled, Internal, InvalidInput, RadrefError, Unavailable
 from radref.service import metrics
 from radref.service.context import REQUEST_ID_HEADER, accepted_request_id
 
@@ -77,6 +77,9 @@ class Edge:
                 await reply.fail(exc, None, receive)
             except HttpError as exc:
                 await reply.fail(exc.error, exc.status, receive)
+            except asyncio.CancelledError:
+                # Who leaves is Cancelled by then: this is the server, whose grace is over.
+                await reply.fail(_stopping(), None, receive)
             except Exception as exc:  # noqa: BLE001 - the boundary: whatever it is, the caller gets a reason
                 # Frames only: the text of a foreign exception may quote a document or a question.
                 log.error("defect", error=type(exc).__name__, frames=traceback.format_tb(exc.__traceback__))
@@ -117,6 +120,10 @@ class Edge:
         return min(DEFAULT_TIMEOUT_SECONDS if value is None else int(value), self._max_timeout)
 
 
+def _stopping() -> Unavailable:
+    return Unavailable("the service is stopping; call again", reason="NOT_READY")
+
+
 def _defect() -> Internal:
     return Internal("internal error; the request id leads to the log entry")
 
@@ -127,9 +134,6 @@ def _measured(scope: Scope, method: str) -> Iterator[None]:
     metrics.INFLIGHT.inc()
     try:
         yield
-    except asyncio.CancelledError:
-        scope["state"]["code"] = grpc.StatusCode.CANCELLED.name
-        raise
     finally:
         elapsed = time.perf_counter() - started
         metrics.INFLIGHT.dec()
@@ -140,7 +144,7 @@ def _measured(scope: Scope, method: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def _while_connected(receive: Receive, reply: Reply) -> AsyncIterator[None]:
-    """Cancels the block when the caller goes away before the response is complete: nobody reads the answer."""
+    """Cancels the block when the caller goes away before the response is complete."""
 
     async def watch(scope: asyncio.Timeout) -> None:
         while (await receive())["type"] != "http.disconnect":

@@ -25,7 +25,7 @@ def event(name: str, data: BaseModel) -> bytes:
 
 
 class Feed(Generic[T]):
-    """Items of an iterator that a task of its own reads: waiting for the next may be given up and taken up again."""
+    """Items of an iterator that a task of its own reads: waiting for one may be given up."""
 
     def __init__(self, items: asyncio.Queue[T | BaseException | None]) -> None:
         self._items = items

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-# A question of 4,000 characters has at most 16 kB, full filters in Latin letters 27 kB. Bodies are read before
-# anybody is asked who they are, so this bounds what strangers can make us hold.
+# A question of 4,000 characters has at most 16 kB, full filters in Latin letters 27 kB. Bodies are read
+# before anybody is asked who they are, so this bounds what strangers can make us hold.
 MAX_BODY_BYTES: Final = 64 * 1024
 # A body is one or two packets. Who sends slower holds a connection, not a place of admission.
 READ_SECONDS: Final = 10.0

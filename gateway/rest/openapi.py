@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from copy import deepcopy
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -20,8 +19,8 @@ from radref import __version__
 _DESCRIPTION: Final = """\
 Questions in, cited and checked answers out: the same as the gRPC API `radref.api.gateway.v1`, as JSON.
 
-Errors are problem details (RFC 9457) with the reasons of `radref.api.common.v1.ErrorReason`. Later releases may add
-fields to responses and values to enumerations; requests with unknown fields are refused.
+Errors are problem details (RFC 9457) with the reasons of `radref.api.common.v1.ErrorReason`. Later releases
+may add fields to responses and values to enumerations; requests with unknown fields are refused.
 """
 
 # Problems every operation may answer with.
@@ -61,7 +60,7 @@ _RETRY_AFTER: Final = {
 _CHALLENGE: Final = {"WWW-Authenticate": {"description": "Bearer.", "schema": {"type": "string"}}}
 
 _REF: Final = "#/components/schemas/{model}"
-_EVENTS: Final = {
+_EVENTS: Final[dict[str, type[BaseModel]]] = {
     "sources": answers.StreamSources,
     "statement": answers.Statement,
     "end": answers.StreamEnd,
@@ -93,9 +92,10 @@ def _add_schemas(components: dict[str, Any], limits: SiteLimits) -> None:
     # FastAPI's form of validation errors, which are problems here.
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    _, streamed = models_json_schema(
-        [(model, "serialization") for model in _EVENTS.values()], ref_template=_REF
-    )
+    wanted: list[tuple[Any, Literal["serialization"]]] = [
+        (model, "serialization") for model in _EVENTS.values()
+    ]
+    _, streamed = models_json_schema(wanted, ref_template=_REF)
     schemas.update(streamed["$defs"])
     for schema in schemas.values():
         question = schema["properties"].get("query", {})
@@ -134,8 +134,8 @@ def _timeout_parameter(max_timeout: int) -> dict[str, Any]:
         "name": "Request-Timeout",
         "in": "header",
         "required": False,
-        "description": f"Deadline of the request, whole seconds from 1; absent = {default}. More than this site's "
-        f"{max_timeout} means {max_timeout}.",
+        "description": f"Deadline of the request, whole seconds from 1; absent = {default}. "
+        f"More than this site's {max_timeout} means {max_timeout}.",
         "schema": {"type": "string", "pattern": TIMEOUT_PATTERN},
         "example": str(default),
     }
@@ -156,8 +156,8 @@ def _stream() -> dict[str, Any]:
         # Before OpenAPI 3.2 the schema of a stream describes each of its events.
         "schema": {
             "type": "object",
-            "description": "Events `sources`, `statement` (any number) and `end`; `error` instead of what could "
-            "not be sent. Lines that begin with a colon keep the connection open.",
+            "description": "Events `sources`, `statement` (any number) and `end`; `error` instead of what "
+            "could not be sent. Lines that begin with a colon keep the connection open.",
             "oneOf": [_event(name, model) for name, model in _EVENTS.items()],
         }
     }
@@ -174,8 +174,3 @@ def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
         "properties": {"event": {"const": name}, "data": data},
         "required": ["event", "data"],
     }
-
-
-def as_text(described: dict[str, Any]) -> str:
-    """The description as the file in docs/ holds it."""
-    return json.dumps(described, ensure_ascii=False, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457), with the reasons that gRPC sends; the only place where HTTP has statuses."""
+"""Errors as problem details (RFC 9457) with the reasons that gRPC sends; the place of HTTP statuses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Problem(BaseModel):
     detail: str = Field(description="For people: what to do. Never holds text of the question.")
     instance: str = Field(description="urn:radref:request:ID, the id as in X-Request-Id, logs and audit.")
     reason: str = Field(
-        description="Name of a radref.api.common.v1.ErrorReason without its prefix; later releases may add some.",
+        description="A radref.api.common.v1.ErrorReason without its prefix; later releases may add some.",
         examples=["TEXT_TOO_LONG"],
     )
     field: str = Field(description='Path of the offending field; "" where none is.', examples=["query"])

@@ -1,4 +1,4 @@
-"""The response on its way out: headers that every one has, and what can still be said when something fails."""
+"""The response on its way out: headers that every one has, and what can still be said after a failure."""
 
 from __future__ import annotations
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import math
 import socket
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +47,19 @@ class RestServer:
         address: host:port; port 0 picks a free one.
         app: the ASGI application.
         tls: None = without.
+        mesh: a service mesh encrypts what reaches the address.
 
     Raises:
+        ValueError: without TLS or a mesh the address must be loopback.
         OSError: the address cannot be used.
     """
 
-    def __init__(self, address: str, app: ASGIApp, tls: Tls | None = None) -> None:
+    def __init__(self, address: str, app: ASGIApp, tls: Tls | None = None, *, mesh: bool = False) -> None:
+        if tls is None and not mesh and not _is_loopback(address):
+            raise ValueError(
+                f"rest_listen {address} can be reached from other machines: questions and tokens would "
+                "travel in the clear; set up TLS or listen on 127.0.0.1"
+            )
         self._socket = _listen(address)
         self._server = _Server(
             uvicorn.Config(
@@ -68,7 +77,7 @@ class RestServer:
                 ssl_certfile=tls.certificate if tls else None,
                 ssl_keyfile=tls.key if tls else None,
                 ssl_ca_certs=str(tls.client_ca) if tls and tls.client_ca else None,
-                ssl_cert_reqs=2 if tls and tls.client_ca else 0,
+                ssl_cert_reqs=ssl.CERT_REQUIRED if tls and tls.client_ca else ssl.CERT_NONE,
             )
         )
         self._ended = asyncio.Event()
@@ -95,6 +104,14 @@ class RestServer:
         self._server.config.timeout_graceful_shutdown = math.ceil(grace)
         self._server.should_exit = True
         await self._ended.wait()
+
+
+def _is_loopback(address: str) -> bool:
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _listen(address: str) -> socket.socket:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 EXAMPLE_QUESTION: Final = "What is the annual dose limit for the lens of the eye of a worker?"
 
-# A letter or digit, as gateway.question wants one. [^\W_] says it where \W knows Unicode; the letters behind it
-# say it for Latin and Cyrillic where \W knows ASCII only, as in JavaScript. Tools disagree on \p{L} even more.
+# A letter or digit, as gateway.question wants one. [^\W_] says it where \W knows Unicode; the letters behind
+# it say it for Latin and Cyrillic where \W knows ASCII only, as in JavaScript. Tools disagree more on \p{L}.
 LETTER_OR_DIGIT: Final = r"[^\W_]|[À-ÖØ-öø-ɏЀ-ҁҊ-ԯ]"
 # The longest text is a setting of the site; `openapi.py` publishes it.
 Question = Annotated[
@@ -32,8 +32,8 @@ def _integral(value: object) -> object:
 
 
 _INTEGRAL: Final = BeforeValidator(_integral)
-# Lengths as in common.v1.SearchFilters and as retrieval_svc checks them. gRPC takes 1,000 values; with 100 every
-# valid request fits into the longest body that is read.
+# Lengths as retrieval_svc checks them. gRPC takes 1,000 values; with 100 every request in Latin or Cyrillic
+# letters fits into the longest body that is read.
 MAX_FILTER_VALUES: Final = 100
 Year = Annotated[int, Field(ge=1800, le=2200), _INTEGRAL]
 Topic = Annotated[str, Field(min_length=1, max_length=64)]
@@ -58,7 +58,8 @@ class SearchFilters(_Body):
     languages: list[Language] = Field(
         default=[],
         max_length=MAX_FILTER_VALUES,
-        description='BCP 47 tags; empty = all. "en" also means "en-GB". One that no document has is an error.',
+        description='BCP 47 tags; empty = all. "en" also means "en-GB". '
+        "One that no document has is an error.",
         examples=[["en"]],
     )
     source_categories: list[SourceCategory] = Field(

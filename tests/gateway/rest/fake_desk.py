@@ -69,13 +69,14 @@ def passage(ordinal: int) -> Passage:
     )
 
 
-HIT = ChildHit(0, 41, 74, 0.02, ("Limits",), dense_score=0.9, bm25_score=None)
+START, END = TEXT.index(QUOTE), TEXT.index(QUOTE) + len(QUOTE)
+HIT = ChildHit(0, START, END, 0.02, ("Limits",), dense_score=0.9, bm25_score=None)
 PARENTS = tuple(
     RankedPassage(passage(n), 1 / (60 + n), (HIT,), 0.5, ("twin",), 0.9, 12.5) for n in range(1, 4)
 )
 STATEMENT = ValidatedStatement(
     "The limit is 20 mSv.",
-    (ValidatedCitation(CITED, 41, 74, QUOTE, ("Limits", "Eye")),),
+    (ValidatedCitation(CITED, START, END, QUOTE, ("Limits", "Eye")),),
     (StatementFlag.NEGATION_MISSING,),
 )
 NOTICE = Notice(NoticeKind.NOT_IN_FORCE, '"Dose limits" is superseded by new.', (CITED,))
