@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -13,11 +14,13 @@ from gateway.audit.key_file import read_key, read_or_make_key
 from gateway.audit.query_hash import QueryHash
 from gateway.audit.retention import keep_purging
 from gateway.audit.trail import AuditTrail
+from gateway.call_guard import CallGuard
 from gateway.clients.inference import InferenceClient
 from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
 from gateway.desk import Desk
 from gateway.pipeline import Pipeline, PipelineLimits
+from gateway.rest.ports import Guard
 from gateway.service import GatewayService
 from gateway.settings import GatewaySettings
 from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
@@ -25,6 +28,9 @@ from radref.errors import Unavailable
 from radref.service.channels import open_channel
 from radref.service.health import Component, peer
 from radref.service.runtime import App, Servicer, run_service
+
+if TYPE_CHECKING:
+    from gateway.rest.server import RestServer
 
 log = structlog.get_logger()
 
@@ -55,11 +61,14 @@ async def compose(settings: GatewaySettings) -> App:
             rerank=settings.rerank,
         ),
     )
+    desk = Desk(pipeline, IngestClient(ingest), trail, FeedbackBox(database))
+    guard = CallGuard()
+    rest = _rest(settings, desk, guard) if settings.rest_listen else None
     return App(
         services=[
             Servicer(
                 gateway_pb2_grpc.add_GatewayServiceServicer_to_server,
-                GatewayService(Desk(pipeline, IngestClient(ingest), trail, FeedbackBox(database))),
+                GatewayService(desk),
                 gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].full_name,
             )
         ],
@@ -70,7 +79,11 @@ async def compose(settings: GatewaySettings) -> App:
             # Where answers are given unrecorded, its outage keeps nothing from starting.
             *([Component("audit", database.check)] if settings.audit.required else []),
         ],
-        workers=[lambda: keep_purging(trail, timedelta(days=settings.audit.retention_days))],
+        workers=[
+            lambda: keep_purging(trail, timedelta(days=settings.audit.retention_days)),
+            *([rest.run] if rest else []),
+        ],
+        drainers=[rest.drain] if rest else [],
         closers=[
             trail.close,
             lambda: asyncio.to_thread(database.close),
@@ -106,6 +119,16 @@ async def _audit(settings: GatewaySettings) -> tuple[AuditDatabase, AuditTrail]:
         keep_query_text=audit.keep_query_text,
     )
     return database, trail
+
+
+def _rest(settings: GatewaySettings, desk: Desk, guard: Guard) -> RestServer:
+    # Only here: without REST the gateway needs no web framework.
+    from gateway.rest.app import create_app
+    from gateway.rest.limits import SiteLimits
+    from gateway.rest.server import RestServer
+
+    limits = SiteLimits(settings.max_query_characters, settings.models, settings.rest_max_timeout_seconds)
+    return RestServer(settings.rest_listen, create_app(desk, guard, limits), tls=None, mesh=False)
 
 
 def main() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from gateway.audit.settings import AuditSettings
 from gateway.gate import GateThresholds
 from gateway.validation.policy import ValidationPolicy
-from radref.service.settings import ServiceSettings
+from radref.service.settings import ServiceSettings, accepted_address
 
 
 class GatewaySettings(ServiceSettings, section="gateway"):
@@ -24,6 +24,15 @@ class GatewaySettings(ServiceSettings, section="gateway"):
     ingest_target: str = Field(default="127.0.0.1:7103", description="host:port of the ingest service")
     max_query_characters: int = Field(
         default=4000, ge=1, le=20_000, description="longest question, characters"
+    )
+    rest_listen: str = Field(
+        default="", description="host:port of the REST facade; empty = off; other than loopback needs TLS"
+    )
+    rest_max_timeout_seconds: int = Field(
+        default=120,
+        ge=1,
+        le=3600,
+        description="longest deadline of a REST request; keep drain_grace_seconds longer",
     )
     rerank: bool = Field(
         default=False, description="rerank before answering; needs a reranker in the inference service"
@@ -52,3 +61,8 @@ class GatewaySettings(ServiceSettings, section="gateway"):
     audit: AuditSettings = Field(
         default_factory=AuditSettings, description="who asked when, what was cited, how it ended"
     )
+
+    @field_validator("rest_listen")
+    @classmethod
+    def _rest_address(cls, value: str) -> str:
+        return accepted_address(value)

@@ -8,17 +8,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 DEFAULT_PORTS = {"gateway": 7100, "retrieval": 7101, "inference": 7102, "ingest": 7103}
+DEFAULT_REST_PORT = 7180
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """host:port of each service of a running stack, and the process id of `radref up`."""
+    """host:port of each service of a running stack, and the process id of `radref up`.
+
+    `rest` is the gateway's REST facade; empty = off, or the stack is older.
+    """
 
     gateway: str
     retrieval: str
     inference: str
     ingest: str
     pid: int = 0
+    rest: str = ""
 
     def write(self, path: Path) -> None:
         """Atomically: a reader sees the whole file or none."""
@@ -57,4 +62,5 @@ def find_addresses(data_dir: Path) -> Addresses:
         inference=found.inference,
         ingest=os.environ.get("RADREF_INGEST", found.ingest),
         pid=found.pid,
+        rest=found.rest,
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from radref.cli.paths import DEFAULT_PORTS, Addresses
+from radref.cli.paths import DEFAULT_PORTS, DEFAULT_REST_PORT, Addresses
 
 # Names only: the shared package imports no service.
 MODULES = {
@@ -78,7 +78,7 @@ class Stack:
         self._take_data_dir()
         ports = _choose_ports()
         addresses = {name: f"127.0.0.1:{port}" for name, port in ports.items() if name in MODULES}
-        self.addresses = Addresses(**addresses, pid=os.getpid())
+        self.addresses = Addresses(**addresses, pid=os.getpid(), rest=f"127.0.0.1:{_choose_rest_port()}")
         self._environment = {
             **os.environ,
             **_wiring(self.addresses, self.data_dir, trust_uploads=self.trust_uploads),
@@ -221,6 +221,7 @@ def _wiring(addresses: Addresses, data_dir: Path, *, trust_uploads: bool) -> dic
         "RADREF_GATEWAY_INFERENCE_TARGET": addresses.inference,
         "RADREF_GATEWAY_INGEST_TARGET": addresses.ingest,
         "RADREF_GATEWAY_DATA_DIR": str(data_dir / "gateway"),
+        "RADREF_GATEWAY_REST_LISTEN": addresses.rest,
         "RADREF_RETRIEVAL_INFERENCE_TARGET": addresses.inference,
         "RADREF_RETRIEVAL_DATA_DIR": str(data_dir / "index"),
         "RADREF_INGEST_INFERENCE_TARGET": addresses.inference,
@@ -251,6 +252,14 @@ def _choose_ports() -> dict[str, int]:
     for probe in held:
         probe.close()
     return chosen
+
+
+def _choose_rest_port() -> int:
+    if _is_free(DEFAULT_REST_PORT):
+        return DEFAULT_REST_PORT
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _is_free(port: int) -> bool:

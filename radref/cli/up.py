@@ -80,6 +80,7 @@ def _announce(stack: Stack, *, trusted: bool) -> None:
     for name in reversed(MODULES):
         table.add_row(name, getattr(stack.addresses, name), str(pids[name]), str(stack.log_path(name)))
     out.print(table)
+    out.print(f"REST: http://{stack.addresses.rest}/v1 (described at /openapi.json)")
     if trusted:
         out.print(
             "Uploads are trusted: they are indexed WITHOUT REVIEW. Start with --review to change that.",

@@ -58,6 +58,8 @@ class App:
         services: gRPC services to register.
         components: SERVING only after each has answered once.
         workers: coroutines that run from start to shutdown; one that ends early ends the process.
+        drainers: doors beside gRPC: each is told the grace in seconds when calls are refused, takes no new
+            ones from then on and returns when none is in flight.
         closers: called in order at shutdown, after the last call was served.
         long_lived: full names of methods that stream for minutes ("/package.Service/Method").
     """
@@ -65,6 +67,7 @@ class App:
     services: Sequence[Servicer]
     components: Sequence[Component] = ()
     workers: Sequence[Callable[[], Awaitable[None]]] = ()
+    drainers: Sequence[Callable[[float], Awaitable[None]]] = ()
     closers: Sequence[Callable[[], Awaitable[None]]] = ()
     long_lived: frozenset[str] = frozenset()
 
@@ -149,7 +152,8 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     if code == 0:
         await asyncio.sleep(settings.drain_wait_seconds)
     draining.set()
-    await server.stop(settings.drain_grace_seconds)
+    grace = settings.drain_grace_seconds
+    await asyncio.gather(server.stop(grace), *(drain(grace) for drain in app.drainers))
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -71,11 +71,7 @@ class ServiceSettings(BaseSettings):
     @field_validator("listen", "admin_listen")
     @classmethod
     def _host_and_port(cls, value: str) -> str:
-        if value:
-            host, _, port = value.rpartition(":")
-            if not host or not port.isdigit() or int(port) > 65535:
-                raise ValueError("must be host:port")
-        return value
+        return accepted_address(value)
 
     @property
     def listen_address(self) -> str:
@@ -133,6 +129,15 @@ class ServiceSettings(BaseSettings):
         dumped: dict[str, Any] = self.model_dump(mode="python")
         dumped["listen"], dumped["admin_listen"] = self.listen_address, self.admin_address
         return {key: _mask(value) for key, value in dumped.items()}
+
+
+def accepted_address(value: str) -> str:
+    """Raises ValueError unless it is host:port or empty."""
+    if value:
+        host, _, port = value.rpartition(":")
+        if not host or not port.isdigit() or int(port) > 65535:
+            raise ValueError("must be host:port")
+    return value
 
 
 def env_prefix(section: str) -> str:
