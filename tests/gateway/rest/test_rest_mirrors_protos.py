@@ -66,4 +66,4 @@ def test_every_rpc_but_the_audit_has_a_route() -> None:
 
     routes = {route.name for route in create_routes(FakeDesk(), LIMITS).routes}
     missing = set(gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].methods_by_name) - routes
-    assert missing == {"SubmitFeedback", "QueryAudit"}
+    assert missing == {"SubmitFeedback", "QueryAudit", "ListFeedback"}
