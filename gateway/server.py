@@ -8,24 +8,26 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from gateway.access_rules import RULES
 from gateway.audit.database import AuditDatabase
 from gateway.audit.feedback import FeedbackBox
 from gateway.audit.key_file import read_key, read_or_make_key
 from gateway.audit.query_hash import QueryHash
 from gateway.audit.retention import keep_purging
 from gateway.audit.trail import AuditTrail
-from gateway.call_guard import CallGuard
 from gateway.clients.inference import InferenceClient
 from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
 from gateway.desk import Desk
 from gateway.pipeline import Pipeline, PipelineLimits
-from gateway.rest.ports import Guard
 from gateway.service import GatewayService
 from gateway.settings import GatewaySettings
 from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
 from radref.errors import Unavailable
+from radref.service.access.compose import compose_access
+from radref.service.admission import Admission
 from radref.service.channels import open_channel
+from radref.service.guard import Guard
 from radref.service.health import Component, peer
 from radref.service.runtime import App, Servicer, run_service
 
@@ -62,7 +64,8 @@ async def compose(settings: GatewaySettings) -> App:
         ),
     )
     desk = Desk(pipeline, IngestClient(ingest), trail, FeedbackBox(database))
-    guard = CallGuard()
+    access = compose_access(settings.access, RULES)
+    guard = Guard(Admission(settings.max_inflight, settings.max_queue), access)
     rest = _rest(settings, desk, guard) if settings.rest_listen else None
     return App(
         services=[
@@ -78,12 +81,14 @@ async def compose(settings: GatewaySettings) -> App:
             peer("ingest", ingest),
             # Where answers are given unrecorded, its outage keeps nothing from starting.
             *([Component("audit", database.check)] if settings.audit.required else []),
+            *access.components,
         ],
         workers=[
             lambda: keep_purging(trail, timedelta(days=settings.audit.retention_days)),
             *([rest.run] if rest else []),
         ],
         drainers=[rest.drain] if rest else [],
+        guard=guard,
         closers=[
             trail.close,
             lambda: asyncio.to_thread(database.close),

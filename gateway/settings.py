@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from gateway.audit.settings import AuditSettings
 from gateway.gate import GateThresholds
 from gateway.validation.policy import ValidationPolicy
+from radref.service.access.settings import AccessSettings
 from radref.service.settings import ServiceSettings, accepted_address
 
 
@@ -58,6 +59,7 @@ class GatewaySettings(ServiceSettings, section="gateway"):
     validation: ValidationPolicy = Field(
         default_factory=ValidationPolicy, description="what happens to what the validator finds"
     )
+    access: AccessSettings = Field(default_factory=AccessSettings, description="who may call")
     audit: AuditSettings = Field(
         default_factory=AuditSettings, description="who asked when, what was cited, how it ended"
     )

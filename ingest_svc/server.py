@@ -7,6 +7,7 @@ import asyncio
 import grpc
 import structlog
 
+from ingest_svc.access_rules import RULES
 from ingest_svc.blobs.database import DatabaseBlobs
 from ingest_svc.blobs.files import FileBlobs
 from ingest_svc.chunking.model import ChunkLimits
@@ -51,7 +52,10 @@ from ingest_svc.submission import Submission
 from ingest_svc.uploads.header import UploadLimits
 from ingest_svc.withdrawal import Withdrawal
 from radref.api.ingest.v1 import ingest_pb2, ingest_pb2_grpc
+from radref.service.access.compose import compose_access
+from radref.service.admission import Admission
 from radref.service.channels import open_channel
+from radref.service.guard import Guard
 from radref.service.health import Component, peer
 from radref.service.runtime import App, Servicer, run_service
 
@@ -202,6 +206,7 @@ async def compose(settings: IngestSettings) -> App:
     watching = (
         [lambda: watch.keep_watching(settings.watch.interval_seconds)] if settings.watch.sources else []
     )
+    access = compose_access(settings.access, RULES)
     return App(
         services=[Servicer(ingest_pb2_grpc.add_IngestServiceServicer_to_server, servicer, _SERVICE)],
         components=[
@@ -209,6 +214,7 @@ async def compose(settings: IngestSettings) -> App:
             Component("parser", parser.check),
             peer("inference", inference_channel),
             peer("retrieval", retrieval_channel),
+            *access.components,
         ],
         workers=[
             engine.run,
@@ -221,6 +227,7 @@ async def compose(settings: IngestSettings) -> App:
         ],
         closers=[close],
         long_lived=frozenset({f"/{_SERVICE}/WatchJob"}),
+        guard=Guard(Admission(settings.max_inflight, settings.max_queue), access),
     )
 
 

@@ -6,6 +6,8 @@ without its `ERROR_REASON_` prefix.
 
     RadrefError
     ├── InvalidInput        the caller must change the request
+    ├── Unauthenticated     no token, or one that is not accepted
+    ├── PermissionDenied    the caller's roles, or the peer's name, do not allow this
     ├── NotFound            an id that does not exist
     ├── PreconditionFailed  the state of a document, job or index does not allow it
     ├── Overloaded          come back after `retry_after` seconds
@@ -73,6 +75,18 @@ class InvalidInput(RadrefError):
     """The caller must change the request."""
 
     default_reason = "INVALID_FIELD"
+
+
+class Unauthenticated(RadrefError):
+    """No token, or one that is not accepted."""
+
+    default_reason = "TOKEN_INVALID"
+
+
+class PermissionDenied(RadrefError):
+    """The caller's roles, or the name in the peer's certificate, do not allow this."""
+
+    default_reason = "ROLE_REQUIRED"
 
 
 class NotFound(RadrefError):

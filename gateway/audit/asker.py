@@ -19,7 +19,7 @@ def asker(context: _Context | None = None) -> str:
     Raises:
         InvalidInput: as `actor_of`.
     """
-    caller = getattr(current_call(), "caller", None)
-    if caller is not None:
-        return str(caller.subject)
-    return LOCAL_ACTOR if context is None else actor_of(context)
+    if context is not None:
+        return actor_of(context)
+    call = current_call()
+    return call.caller.subject if call is not None and call.caller is not None else LOCAL_ACTOR

@@ -6,7 +6,9 @@ import re
 import time
 import uuid
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from radref.service.access.caller import Caller
 
 REQUEST_ID_HEADER = "x-request-id"
 # Left for the way back, so that a callee's DEADLINE_EXCEEDED arrives before ours is due.
@@ -23,11 +25,15 @@ class Call:
         request_id: from the caller's x-request-id, else made here; 1-64 characters.
         method: full method name, "/package.Service/Method".
         deadline: time.monotonic() value by which the answer is due; None = no deadline.
+        caller: proven by a token; None while access control is off.
+        authorization: the header it came with, to be passed on to the other user-facing service.
     """
 
     request_id: str
     method: str
     deadline: float | None
+    caller: Caller | None = None
+    authorization: str = field(default="", repr=False)
 
     def remaining(self) -> float | None:
         """Seconds left, >= 0; None without a deadline."""

@@ -1,9 +1,10 @@
 """What happens around every served call, in one fixed order (outermost first):
 
-request id and deadline -> metrics and access log -> error mapping -> deadline rule -> admission -> servicer.
+request id and deadline -> metrics and access log -> error mapping -> deadline rule -> token, role and rate ->
+admission -> servicer.
 
-Metrics stand outside of error mapping so that they see the status the caller gets; admission stands inside
-so that a refused call is mapped like any other error.
+Metrics stand outside of error mapping so that they see the status the caller gets; refusals stand inside so
+that they are mapped like any other error.
 """
 
 from __future__ import annotations
@@ -21,50 +22,52 @@ import structlog
 from radref import errors
 from radref.service import context as call_context
 from radref.service import metrics
-from radref.service.admission import Admission
+from radref.service.guard import Guard, due
 from radref.service.handlers import Around, Context, wrap_handler
 from radref.service.status import STATUS_DETAILS_HEADER, code_of, to_status
 
 # Probes and reflection must answer without deadline and under any load.
-_EXEMPT_PREFIXES = ("/grpc.health.v1.Health/", "/grpc.reflection.")
-# Our answer has to leave before the caller's own clock ends the call.
-_ANSWER_MARGIN_SECONDS = 0.02
+_HEALTH_PREFIX = "/grpc.health.v1.Health/"
+_EXEMPT_PREFIXES = (_HEALTH_PREFIX, "/grpc.reflection.")
 
 log = structlog.get_logger()
 
 
 def interceptors(
-    admission: Admission, *, require_deadline: bool, long_lived: frozenset[str], draining: asyncio.Event
+    guard: Guard, *, require_deadline: bool, long_lived: frozenset[str], draining: asyncio.Event
 ) -> Sequence[grpc.aio.ServerInterceptor]:
     """The interceptors of a radref server, in their fixed order.
 
     Args:
-        admission: bounds calls in flight.
+        guard: who is let in, and how many at once.
         require_deadline: refuse calls without a deadline.
         long_lived: full names of methods that stream for minutes; they need no deadline, take no
             admission place and are ended when the service drains.
         draining: set when the service is about to stop.
     """
     return (
-        _Interceptor(lambda method: lambda ctx: _identified(ctx, method), exempt=False),
-        _Interceptor(lambda method: lambda ctx: _measured(ctx, method), exempt=True),
-        _Interceptor(lambda method: _mapped, exempt=True),
+        _Interceptor(lambda method: lambda ctx: _identified(ctx, method)),
+        _Interceptor(lambda method: lambda ctx: _measured(ctx, method), exempt=_EXEMPT_PREFIXES),
+        # Health never fails; what reflection is refused is mapped too.
+        _Interceptor(lambda method: _mapped, exempt=(_HEALTH_PREFIX,)),
         _Interceptor(
-            lambda method: lambda ctx: _timed(ctx, require_deadline and method not in long_lived), exempt=True
+            lambda method: lambda ctx: _timed(ctx, require_deadline and method not in long_lived),
+            exempt=_EXEMPT_PREFIXES,
         ),
+        _Interceptor(lambda method: lambda ctx: _let_in(ctx, guard, method), exempt=(_HEALTH_PREFIX,)),
         _Interceptor(
             lambda method: (
-                lambda ctx: _until_draining(draining) if method in long_lived else admission.place()
+                lambda ctx: _until_draining(draining) if method in long_lived else guard.admission.place()
             ),
-            exempt=True,
+            exempt=_EXEMPT_PREFIXES,
         ),
     )
 
 
 class _Interceptor(grpc.aio.ServerInterceptor):
-    """Puts one context manager around every method that is not exempt."""
+    """Puts one context manager around every method without one of the `exempt` prefixes."""
 
-    def __init__(self, around_of: Callable[[str], Around], *, exempt: bool) -> None:
+    def __init__(self, around_of: Callable[[str], Around], *, exempt: tuple[str, ...] = ()) -> None:
         self._around_of = around_of
         self._exempt = exempt
 
@@ -75,7 +78,7 @@ class _Interceptor(grpc.aio.ServerInterceptor):
     ) -> grpc.RpcMethodHandler:
         method = handler_call_details.method
         handler = await continuation(handler_call_details)
-        if self._exempt and method.startswith(_EXEMPT_PREFIXES):
+        if self._exempt and method.startswith(self._exempt):
             return handler
         if handler is None:
             handler = _unknown_method(method)
@@ -175,11 +178,15 @@ async def _timed(context: Context, required: bool) -> AsyncIterator[None]:
             )
         yield
         return
-    try:
-        async with asyncio.timeout(max(0.0, remaining - min(_ANSWER_MARGIN_SECONDS, remaining * 0.1))):
-            yield
-    except TimeoutError:
-        raise errors.DeadlineExceeded("the answer was not ready before the deadline") from None
+    async with due(remaining):
+        yield
+
+
+@asynccontextmanager
+async def _let_in(context: Context, guard: Guard, method: str) -> AsyncIterator[None]:
+    authorization = dict(context.invocation_metadata() or ()).get("authorization")
+    await guard.let_in(method, authorization if isinstance(authorization, str) else None)
+    yield
 
 
 @asynccontextmanager

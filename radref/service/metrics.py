@@ -30,6 +30,7 @@ FIRST_STATEMENT_SECONDS = Histogram(
     buckets=LATENCY_BUCKETS,
 )
 INFLIGHT = Gauge("radref_inflight_requests", "Calls being served")
+RATE_LIMITED = Counter("radref_rate_limited_total", "Calls refused because their caller calls too often")
 ADMISSION_REJECTED = Counter("radref_admission_rejected_total", "Calls refused because the queue was full")
 EVENT_LOOP_LAG = Gauge("radref_event_loop_lag_seconds", "How late the event loop wakes up")
 BACKEND_UP = Gauge("radref_backend_up", "1 when the backend answered its last check", ["backend"])

@@ -23,6 +23,7 @@ from grpc_reflection.v1alpha import reflection
 from radref.service.admin import AdminServer
 from radref.service.admission import Admission
 from radref.service.channels import MAX_MESSAGE_BYTES
+from radref.service.guard import Guard
 from radref.service.health import Component, Readiness
 from radref.service.interceptors import interceptors
 from radref.service.logs import configure_logging
@@ -60,6 +61,8 @@ class App:
         workers: coroutines that run from start to shutdown; one that ends early ends the process.
         drainers: doors beside gRPC: each is told the grace in seconds when calls are refused, takes no new
             ones from then on and returns when none is in flight.
+        guard: who is let in and how many at once; None = everybody, as many as the settings say. A service
+            with a second door hands the same one to both.
         closers: called in order at shutdown, after the last call was served.
         long_lived: full names of methods that stream for minutes ("/package.Service/Method").
     """
@@ -70,6 +73,7 @@ class App:
     drainers: Sequence[Callable[[float], Awaitable[None]]] = ()
     closers: Sequence[Callable[[], Awaitable[None]]] = ()
     long_lived: frozenset[str] = frozenset()
+    guard: Guard | None = None
 
 
 def run_service(name: str, settings_type: type[S], compose: Callable[[S], Awaitable[App]]) -> None:
@@ -110,7 +114,7 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     draining = asyncio.Event()
     server = grpc.aio.server(
         interceptors=interceptors(
-            Admission(settings.max_inflight, settings.max_queue),
+            app.guard or Guard(Admission(settings.max_inflight, settings.max_queue)),
             require_deadline=settings.require_deadline,
             long_lived=app.long_lived,
             draining=draining,

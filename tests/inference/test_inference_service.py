@@ -25,6 +25,7 @@ from radref.api.inference.v1.inference_pb2_grpc import (
 from radref.errors import InvalidInput, RadrefError, Unimplemented
 from radref.service.admission import Admission
 from radref.service.channels import MAX_MESSAGE_BYTES, open_channel
+from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from radref.service.status import error_from_rpc
 
@@ -36,7 +37,7 @@ PASSAGE = "## Dose limits\n\nThe annual limit for workers is 20 mSv. The limit f
 async def stub(tiny_embedder: OnnxE5Embedder) -> AsyncIterator[InferenceServiceStub]:
     server = grpc.aio.server(
         interceptors=interceptors(
-            Admission(64, 64), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+            Guard(Admission(64, 64)), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
         ),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
     )

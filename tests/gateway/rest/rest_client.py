@@ -8,19 +8,20 @@ from typing import Any
 
 import httpx
 
-from gateway.call_guard import CallGuard
+from gateway.rest import ports
 from gateway.rest.app import create_app
-from gateway.rest.ports import Guard
 from radref.errors import RadrefError
+from radref.service.admission import Admission
 from radref.service.context import Call
+from radref.service.guard import Guard
 from tests.gateway.rest.fake_desk import LIMITS, FakeDesk
 
 BODY = {"query": "What is the limit?"}
 GATEWAY = "/radref.api.gateway.v1.GatewayService"
 
 
-def client(desk: FakeDesk, guard: Guard | None = None, heartbeat: float = 15.0) -> httpx.AsyncClient:
-    app = create_app(desk, guard or CallGuard(), LIMITS, heartbeat)
+def client(desk: FakeDesk, guard: ports.Guard | None = None, heartbeat: float = 15.0) -> httpx.AsyncClient:
+    app = create_app(desk, guard or Guard(Admission(64, 64)), LIMITS, heartbeat)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
 
 

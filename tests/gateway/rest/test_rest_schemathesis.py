@@ -6,14 +6,15 @@ import hypothesis
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 
-from gateway.call_guard import CallGuard
 from gateway.rest.app import create_app
+from radref.service.admission import Admission
+from radref.service.guard import Guard
 from tests.gateway.rest.fake_desk import LIMITS, FakeDesk
 
 # More for a longer hunt: RADREF_TEST_REST_EXAMPLES=2000.
 EXAMPLES = int(os.environ.get("RADREF_TEST_REST_EXAMPLES", "25"))
 
-APP = create_app(FakeDesk(), CallGuard(), LIMITS)
+APP = create_app(FakeDesk(), Guard(Admission(64, 64)), LIMITS)
 # Not in this release, and it says so; every other 5xx is a fault.
 CONSULT = {
     "include-name": "POST /v1/consult",

@@ -36,6 +36,7 @@ from radref.api.inference.v1 import inference_pb2_grpc
 from radref.api.retrieval.v1 import index_pb2_grpc
 from radref.service.admission import Admission
 from radref.service.channels import open_channel
+from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from retrieval_svc.inference_client import InferenceClient
 from retrieval_svc.query import Query
@@ -196,7 +197,10 @@ async def knowledge_base(database: Database, root: Path) -> AsyncIterator[Knowle
 
         async def serve(add: Any, servicer: object) -> grpc.aio.Channel:
             around = interceptors(
-                Admission(16, 16), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+                Guard(Admission(16, 16)),
+                require_deadline=True,
+                long_lived=frozenset(),
+                draining=asyncio.Event(),
             )
             server = grpc.aio.server(interceptors=around)
             add(servicer, server)

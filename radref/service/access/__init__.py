@@ -1,0 +1,1 @@
+"""Who may call what: tokens, roles, rate limits. Knows no transport."""
