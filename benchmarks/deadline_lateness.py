@@ -57,7 +57,8 @@ async def measure(calls: int, deadline: float) -> float:
             worst = max(worst, times[-1])
             print(
                 f"{name:15} {calls} calls, deadline {deadline * 1000:.0f} ms: "
-                f"median {times[calls // 2]:.1f} ms, p95 {times[int(calls * 0.95)]:.1f} ms, worst {times[-1]:.1f} ms after it; "
+                f"median {times[calls // 2]:.1f} ms, p95 {times[int(calls * 0.95)]:.1f} ms, "
+                f"worst {times[-1]:.1f} ms after it; "
                 f"{', '.join(sorted({reason for _, reason in found}))}"
             )
         await server.idle()
