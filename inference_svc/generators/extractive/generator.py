@@ -7,13 +7,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from inference_svc.generators.extractive.asked import read_question
 from inference_svc.generators.extractive.compose import Quoted, compose, drop_contained
 from inference_svc.generators.extractive.places import Embedding
 from inference_svc.generators.extractive.select import Selection, SelectionPolicy, select
 from inference_svc.generators.extractive.units import ReadPassage, read_passage
 from inference_svc.generators.extractive.wording import not_found, partly_found
 from inference_svc.generators.generator import Grounding
+from radref.asked import read_question
 
 VERSION: Final = "extractive-1"
 """Changes whenever the same input may give another output; goes into the generator's fingerprint."""

@@ -10,11 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from inference_svc.generators.extractive.asked import Asked, holds, names_attribute
 from inference_svc.generators.extractive.lexical import LexicalScorer, is_cyrillic
 from inference_svc.generators.extractive.places import Embedding, Span
-from inference_svc.generators.extractive.specifics import read_specifics
 from inference_svc.generators.extractive.units import ReadPassage, Unit, UnitKind
+from radref.asked import Asked, holds, names_attribute, read_specifics
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")

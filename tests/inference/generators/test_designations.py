@@ -2,7 +2,7 @@
 
 import pytest
 
-from inference_svc.generators.extractive.specifics import read_specifics
+from radref.asked import read_specifics
 
 
 @pytest.mark.parametrize(

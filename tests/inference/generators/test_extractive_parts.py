@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference_svc.generators.extractive.asked import holds, names_attribute, read_question
 from inference_svc.generators.extractive.blocks import BlockKind, parse_blocks
 from inference_svc.generators.extractive.lexical import Stems, is_cyrillic
 from inference_svc.generators.extractive.sentences import split_sentences
 from inference_svc.generators.extractive.units import cell_spans, read_passage
 from inference_svc.generators.generator import Grounding
+from radref.asked import holds, names_attribute, read_question
 
 MARKDOWN = st.text(alphabet=st.sampled_from(list("aБ5 .:|-*#()\n")), max_size=200)
 

@@ -1,4 +1,4 @@
-"""What kind of answer a question asks for, and whether a text holds one of that kind.
+"""What kind of answer a question asks for.
 
 A passage about the subject is not yet an answer: "how many days" wants a number of days, "wall thickness in
 mm" a length that is called a thickness. English and Russian.
@@ -10,73 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-# Dimension -> units that may follow a number (or stand in its column's header).
-_UNITS: Final = {
-    "time": r"(?:calendar |working |business |full |рабочи\w+ |календарн\w+ |полных )?"
-    r"(?:ms|msec|s|sec|seconds?|min|minutes?|h|hr|hours?|days?|weeks?|months?|years?|мс|сек\w*|мин|минут\w*"
-    r"|час\w{0,3}|дн(?:я|ей|ям|ях)"
-    r"|день|сут\w+|недел\w+|месяц\w*|год\w{0,2}|лет|г\b|с\b|ч\b)",
-    "length": r"(?:nm|µm|μm|um|mm|cm|m|km|in|inch(?:es)?|ft|feet|(?:milli|centi|kilo|nano|micro)?met(?:er"
-    r"|re)s?|нм|мкм|мм|см|м|км"
-    r"|(?:милли|санти|кило)?метр\w*)",
-    "area": r"(?:[cm]?m\s?[2²]|[см]?м\s?[2²]|sq(?:uare|\.)? ?\w+|кв\w*\.? ?\w+)",
-    "volume": r"(?:µ?l|m[lL]|dL|L|cc|[cm]m\s?[3³]|(?:milli)?lit(?:er|re)s?|мл|л|(?:милли)?литр\w*|см\s?[3³])",
-    "mass": r"(?:ng|µg|μg|mcg|mg|g|kg|lbs?|pounds?|(?:milli|micro|kilo)?grams?|мкг|мг|г|кг|(?:милли|микро"
-    r"|кило)?грамм\w*)",
-    "dose": r"(?:[mµμn]?Sv|[mµμnc]?Gy|m?rem|m?rads?|m?R|(?:milli|micro)?(?:sieverts?|grays?)|r(?:oe|o"
-    r"|ö)ntgens?|м?к?Зв|м?к?с?Гр|бэр"
-    r"|(?:милли|микро)?(?:зиверт\w*|гр[еэ]\w*)|рентген\w*)",
-    "activity": r"(?:[kMG]?Bq|[mµμ]?Ci|[кМГ]?Бк|м?к?Ки|(?:mega|giga|kilo)?becquerels?|(?:milli"
-    r"|micro)?curies?)",
-    "field": r"(?:m?T|teslas?|gauss|G|м?Тл|тесла|гаусс\w*)",
-    "money": r"(?:dollars?|rubles?|euros?|USD|руб\w*|доллар\w*|евро|тыс\w*|млн)",
-    "percent": r"(?:%|per ?cent|процент\w*)",
-    "temperature": r"(?:°\s?[CCFС]|℃|degrees?|градус\w*)",
-    "sound": r"(?:dBA?|decibels?|дБА?|децибел\w*)",
-    "density": r"(?:HU|hounsfield\w*|ед\.? ?Н|хаунсфилд\w*)",
-    "luminance": r"(?:cd|кд|candelas?|кандел\w*|lux|lx|лк)",
-    "concentration": r"(?:m?M|[mµμ]?mol|ммоль|мкмоль|mEq|mg|g|мг|г)",
-    "pressure": r"(?:mm ?Hg|k?M?Pa|мм ?рт\w*|к?М?Па)",
-    "frequency": r"(?:[kMG]?Hz|[кМГ]?Гц|hertz|герц\w*)",
-    "voltage": r"(?:m?k?Vp?|k?e?V|м?к?В|(?:kilo|milli)?volts?|(?:кило)?вольт\w*)",
-}
-_NUMBER: Final = (
-    r"(?:\d[\d.,\u00a0 ]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
-    r"|twenty|thirty|forty|fifty|sixty"
-    r"|ninety|hundred|half|од(?:ин|на|ного|ной)|дв(?:а|е|ух)|тр(?:и|ех|ёх)|четыре\w*|пят[ьи]\w*|шест[ьи]\w*"
-    r"|сем[ьи]|восем[ьи]|восьми"
-    r"|девят[ьи]\w*|десят[ьи]|двадцат[ьи]\w*|тридцат[ьи]\w*|сорока?|ста?|двести))"
-)
-_GAP: Final = rf"\s?[)\]]?(?:\s?[-‐‑–—]\s?|\s?(?:to|or|and|до|или|и|x|×)\s)?(?:{_NUMBER})?[-‐‑ \u00a0]?\s?\(?"
-_HOLDS: Final = {
-    name: re.compile(rf"{_NUMBER}{_GAP}(?<![^\W\d_]){units}(?!\w)") for name, units in _UNITS.items()
-} | {
-    "money": re.compile(rf"[$€£₽]\s?\d|{_NUMBER}{_GAP}{_UNITS['money']}(?!\w)", re.IGNORECASE),
-    "number": re.compile(_NUMBER, re.IGNORECASE),
-    "when": re.compile(
-        rf"{_NUMBER}|\b(?:when|after|before|within|upon|until|annual\w*|daily|monthly|weekly|once|twice"
-        r"|every|each|per"
-        r"|immediately|prior|during|при|после|до|перед|ежегодн\w*|ежедневн\w*|ежемесячн\w*|кажд\w+|раз\w?"
-        r"|немедленно|в течение|в день"
-        r"|день|незамедлительно|одновременно)\b",
-        re.IGNORECASE,
-    ),
-}
-_HEADED: Final = {name: re.compile(rf"(?<!\w){units}(?!\w)") for name, units in _UNITS.items()}
-
-# What a quantity is called. A text that gives another one of the same dimension is no answer.
-_ATTRIBUTES: Final = {
-    "thickness": r"thick\w*|толщин\w*",
-    "diameter": r"diamet\w*|calib\w*|wide|width|bore|диаметр\w*|ширин\w*|калибр\w*",
-    "weight": r"weigh\w*|mass|вес\b|веса|весит|масс\w*",
-    "half-life": r"half-?li\w*|полураспад\w*|полувыведен\w*",
-    "volume": r"volum\w*|capacit\w*|объ[её]м\w*|[её]мкост\w*",
-    "area": r"area|площад\w*",
-    "distance": r"distanc\w*|away|apart|far|расстояни\w*|удалени\w*",
-    "luminance": r"luminan\w*|brightness|яркост\w*",
-    "temperature": r"temperatur\w*|heating|температур\w*",
-    "frequency of doing": r"how often|как часто|периодичност\w*",
-}
+from radref.asked.attributes import attributes_of
+from radref.asked.quantities import UNITS
 
 _QUESTIONS: Final = (
     (("time",), r"how (?:many|much) (?:\w+ ){0,2}(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"),
@@ -161,7 +96,7 @@ _WANTED_UNIT: Final = tuple(
             re.IGNORECASE if len(units) > 60 else 0,
         ),
     )
-    for name, units in _UNITS.items()
+    for name, units in UNITS.items()
     if name not in ("field", "concentration", "voltage", "pressure")
 )
 _WORDED: Final = {
@@ -210,24 +145,4 @@ def read_question(query: str) -> Asked:
     if len(kinds) > 1:
         kinds.pop(frozenset({"number"}), None)
         kinds.pop(frozenset({"when"}), None)
-    attributes = tuple(
-        name for name, pattern in _ATTRIBUTES.items() if re.search(rf"\b(?:{pattern})", query, re.IGNORECASE)
-    )
-    return Asked(tuple(kinds), attributes if kinds else ())
-
-
-def holds(text: str, header: str, names: frozenset[str]) -> bool:
-    """Whether the text gives a number of one of these dimensions; the unit may stand in a table's header."""
-    for name in names:
-        if _HOLDS[name].search(text):
-            return True
-        if header and name in _HEADED and _HEADED[name].search(header) and re.search(r"\d", text):
-            return True
-    return False
-
-
-def names_attribute(text: str, attribute: str) -> bool:
-    """Whether the text speaks of the quantity ("thickness"), whatever it is called in English or Russian."""
-    if attribute == "frequency of doing":
-        return True
-    return bool(re.search(rf"\b(?:{_ATTRIBUTES[attribute]})", text, re.IGNORECASE))
+    return Asked(tuple(kinds), attributes_of(query) if kinds else ())
