@@ -1,0 +1,159 @@
+"""Finds pairs of passages that give different numbers for the same quantity. Pure; bounded work."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from typing import Final
+
+from gateway.contradictions.amounts import contradict
+from gateway.contradictions.claims import Claim, read_claims
+from gateway.contradictions.model import Contradiction, ContradictionSide, Newer
+from gateway.contradictions.same_quantity import same_quantity
+from gateway.contradictions.segments import Segment, segments
+from gateway.contradictions.subject import Words, read_words
+from gateway.model import Passage, RankedPassage
+from gateway.validation.quantities import is_cyrillic
+
+# So many claims of a passage are compared, the nearest to the question first; pairs grow with their square.
+_MAX_CLAIMS: Final = 24
+# People read a few notices, not twenty.
+_MAX_REPORTED: Final = 4
+_NUMBER: Final = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|sixty|ninety"
+    r"|дв[ае]|дву[хм]|тр[её]х|три|четыр\w+|пят[ьи]|шест[ьи]|сем[ьи]|восем\w*|десят[ьи]|двенадцат[ьи]|тридцат[ьи])\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    passage: Passage
+    claim: Claim
+    relevance: int
+
+
+def find_contradictions(
+    question: str, parents: Sequence[RankedPassage], cited: Collection[str]
+) -> tuple[Contradiction, ...]:
+    """Pairs of claims that cannot both hold, at most 4, those about cited passages first.
+
+    Only what the question is about is read: a piece must share a word with it, unless question and passage are of
+    different languages and share no known word by nature.
+
+    Args:
+        question: in any language; English and Russian words are understood.
+        parents: passages the answer rests on or that the generator read.
+        cited: citation ids of the answer.
+    """
+    asked = read_words(question)
+    russian = is_cyrillic(question)
+    groups: dict[str, list[_Placed]] = defaultdict(list)
+    for parent in parents:
+        for placed in _claims(parent.passage, asked, foreign=is_cyrillic(parent.passage.text) != russian):
+            groups[placed.claim.amount.dimension].append(placed)
+    found: list[tuple[tuple[bool, int], Contradiction]] = []
+    seen: set[tuple[str, int, str, int]] = set()
+    for group in groups.values():
+        for one, other in combinations(group, 2):
+            if not _elsewhere(one, other):
+                continue
+            if not contradict(one.claim.amount, other.claim.amount):
+                continue
+            if not same_quantity(one.claim, other.claim):
+                continue
+            key = (*_place(one), *_place(other))
+            if key in seen:
+                continue
+            seen.add(key)
+            is_cited = one.passage.citation_id in cited or other.passage.citation_id in cited
+            found.append(((not is_cited, -one.relevance - other.relevance), _contradiction(one, other)))
+    found.sort(key=lambda entry: entry[0])
+    return tuple(contradiction for _, contradiction in found[:_MAX_REPORTED])
+
+
+def _claims(passage: Passage, asked: Words, *, foreign: bool) -> Iterable[_Placed]:
+    decimal_comma = is_cyrillic(passage.text)
+    wanted = [
+        (relevance, segment)
+        for segment in segments(passage.text, passage.section_path)
+        if _NUMBER.search(segment.text) and (relevance := _relevance(segment, asked, foreign=foreign)) > 0
+    ]
+    wanted.sort(key=lambda entry: -entry[0])
+    for relevance, segment in wanted[:_MAX_CLAIMS]:
+        for claim in read_claims(segment, passage.document.title, decimal_comma=decimal_comma):
+            yield _Placed(passage, claim, relevance)
+
+
+def _relevance(segment: Segment, asked: Words, *, foreign: bool) -> int:
+    """How many of the question's words the piece or what governs it shares."""
+    own = read_words(" ".join((segment.text, *segment.labels, *segment.lead_ins, *segment.headings[-1:])))
+    known_plain = {word for word in asked.plain if not foreign or word.startswith("=")}
+    facets = {entry for entry in asked.facets if entry[0] not in ("period", "statistic")}
+    if not known_plain and not facets:
+        return 1
+    return len(known_plain & own.plain) + len(facets & own.facets)
+
+
+def _elsewhere(one: _Placed, other: _Placed) -> bool:
+    """In different documents, or in different sections of one."""
+    if one.passage.document_id != other.passage.document_id:
+        return True
+    if one.passage.version != other.passage.version:
+        return True
+    return one.claim.segment.headings != other.claim.segment.headings
+
+
+def _place(placed: _Placed) -> tuple[str, int]:
+    return placed.passage.citation_id, placed.claim.segment.start
+
+
+def _contradiction(one: _Placed, other: _Placed) -> Contradiction:
+    return Contradiction(_side(one), _side(other), _newer(one.passage, other.passage))
+
+
+def _side(placed: _Placed) -> ContradictionSide:
+    passage, segment = placed.passage, placed.claim.segment
+    document = passage.document
+    return ContradictionSide(
+        citation_id=passage.citation_id,
+        start=segment.start,
+        end=segment.end,
+        quote=passage.text[segment.start : segment.end],
+        value=placed.claim.value,
+        section_path=segment.headings,
+        document_id=passage.document_id,
+        title=document.title,
+        version=passage.version,
+        year=document.year,
+        effective_from=document.effective_from,
+        authority=document.authority,
+    )
+
+
+def _newer(one: Passage, other: Passage) -> Newer:
+    if other.document_id in one.document.supersedes:
+        return Newer.FIRST
+    if one.document_id in other.document.supersedes:
+        return Newer.SECOND
+    if one.document_id == other.document_id:
+        return _compare(one.version, other.version)
+    first, second = one.document.effective_from, other.document.effective_from
+    if first and second and first != second:
+        return _compare(first, second)
+    return _compare(_year(one), _year(other)) if _year(one) and _year(other) else Newer.UNKNOWN
+
+
+def _year(passage: Passage) -> int:
+    started = passage.document.effective_from
+    return passage.document.year or (started.year if started else 0)
+
+
+def _compare(first: int | datetime, second: int | datetime) -> Newer:
+    if first == second:
+        return Newer.UNKNOWN
+    return Newer.FIRST if first > second else Newer.SECOND  # type: ignore[operator]
