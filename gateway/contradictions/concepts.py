@@ -118,7 +118,7 @@ side emergency: emergency emergencies экстренный неотложный
 = room: room rooms кабинет помещение процедурная
 = workplace: workplace место месте
 = close: close closed closes закрывать закрывают закрывается закрыта
-= last: takes take lasts duration long длится продолжительность длительность
+= last: takes take lasts duration длится продолжительность длительность
 = length: length длина длиной
 = width: width wide ширина
 = thickness: thickness thick толщина
@@ -142,6 +142,7 @@ _GENERIC: Final = frozenset(
     "apply applies applied allowed permitted recommended required requirement requirements set sets rule according "
     "calendar single value values level levels amount number total least equivalent patient patients person "
     "persons people agent agents procedure preparation following normal new site unit units member members "
+    "what how long many much often need needs get gets our we you your сколько какой какая какое какие каков какова через почему "
     "until upon once however where section general summary overview rules limitation "
     "и в во на с со к о об от до по за из для не ни но а или что как это этот эта эти тот та те его ее их при же "
     "ли бы быть является которые который более менее свыше выше ниже около примерно должен должна должно должны "

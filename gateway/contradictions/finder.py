@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
@@ -15,16 +15,18 @@ from gateway.contradictions.claims import Claim, read_claims
 from gateway.contradictions.model import Contradiction, ContradictionSide, Newer
 from gateway.contradictions.same_quantity import same_quantity
 from gateway.contradictions.segments import Segment, segments
-from gateway.contradictions.subject import Words, read_words
+from gateway.contradictions.subject import Words, read_topic, union
 from gateway.model import Passage, RankedPassage
 from gateway.validation.quantities import is_cyrillic
 
 # So many claims of a passage are compared, the nearest to the question first; pairs grow with their square.
 _MAX_CLAIMS: Final = 24
+# A piece that shares one word ("dose") with a question of so many is not what it asks about.
+_LONG_QUESTION: Final = 5
 # People read a few notices, not twenty.
 _MAX_REPORTED: Final = 4
 _NUMBER: Final = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|sixty|ninety"
+    r"\d|\b(?=[otfsenдтчпшсв])(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|sixty|ninety"
     r"|дв[ае]|дву[хм]|тр[её]х|три|четыр\w+|пят[ьи]|шест[ьи]|сем[ьи]|восем\w*|десят[ьи]|двенадцат[ьи]|тридцат[ьи])\b",
     re.IGNORECASE,
 )
@@ -42,19 +44,18 @@ def find_contradictions(
 ) -> tuple[Contradiction, ...]:
     """Pairs of claims that cannot both hold, at most 4, those about cited passages first.
 
-    Only what the question is about is read: a piece must share a word with it, unless question and passage are of
-    different languages and share no known word by nature.
+    Only what the question is about is read: a piece must share words with it, as far as their languages allow.
 
     Args:
         question: in any language; English and Russian words are understood.
         parents: passages the answer rests on or that the generator read.
         cited: citation ids of the answer.
     """
-    asked = read_words(question)
+    asked = read_topic(question)
     russian = is_cyrillic(question)
     groups: dict[str, list[_Placed]] = defaultdict(list)
     for parent in parents:
-        for placed in _claims(parent.passage, asked, foreign=is_cyrillic(parent.passage.text) != russian):
+        for placed in _claims(parent.passage, asked, question_is_russian=russian):
             groups[placed.claim.amount.dimension].append(placed)
     found: list[tuple[tuple[bool, int], Contradiction]] = []
     seen: set[tuple[str, int, str, int]] = set()
@@ -76,27 +77,44 @@ def find_contradictions(
     return tuple(contradiction for _, contradiction in found[:_MAX_REPORTED])
 
 
-def _claims(passage: Passage, asked: Words, *, foreign: bool) -> Iterable[_Placed]:
+def _claims(passage: Passage, asked: Words, *, question_is_russian: bool) -> Iterator[_Placed]:
     decimal_comma = is_cyrillic(passage.text)
-    wanted = [
-        (relevance, segment)
-        for segment in segments(passage.text, passage.section_path)
-        if _NUMBER.search(segment.text) and (relevance := _relevance(segment, asked, foreign=foreign)) > 0
-    ]
+    asked = _comparable(asked, foreign=decimal_comma != question_is_russian)
+    around: dict[str, Words] = {}
+    wanted: list[tuple[int, Segment]] = []
+    for segment in segments(passage.text, passage.section_path):
+        if not _NUMBER.search(segment.text):
+            continue
+        for governing in (*segment.labels, *segment.lead_ins, *segment.headings[-1:]):
+            if governing not in around:
+                around[governing] = read_topic(governing)
+        nearby = (around[words] for words in (*segment.labels, *segment.lead_ins, *segment.headings[-1:]))
+        relevance = _relevance(read_topic(segment.text) | union(nearby), asked)
+        if relevance:
+            wanted.append((relevance, segment))
     wanted.sort(key=lambda entry: -entry[0])
     for relevance, segment in wanted[:_MAX_CLAIMS]:
         for claim in read_claims(segment, passage.document.title, decimal_comma=decimal_comma):
             yield _Placed(passage, claim, relevance)
 
 
-def _relevance(segment: Segment, asked: Words, *, foreign: bool) -> int:
-    """How many of the question's words the piece or what governs it shares."""
-    own = read_words(" ".join((segment.text, *segment.labels, *segment.lead_ins, *segment.headings[-1:])))
-    known_plain = {word for word in asked.plain if not foreign or word.startswith("=")}
-    facets = {entry for entry in asked.facets if entry[0] not in ("period", "statistic")}
-    if not known_plain and not facets:
+def _comparable(asked: Words, *, foreign: bool) -> Words:
+    """The question's words that a passage can share: of a foreign question only what the table knows."""
+    plain = frozenset(word for word in asked.plain if not foreign or word.startswith("="))
+    return Words(plain, frozenset(entry for entry in asked.facets if entry[0] not in ("period", "statistic")))
+
+
+def _relevance(words: Words, asked: Words) -> int:
+    """How many of the question's words a piece and what governs it share; 0 when too few, or when it is of
+    another group or organ than asked for."""
+    size = len(asked.plain) + len(asked.facets)
+    if not size:
         return 1
-    return len(known_plain & own.plain) + len(facets & own.facets)
+    for facet in ("population", "organ", "substance"):
+        if (wanted := asked.of(facet)) and (told := words.of(facet)) and not wanted & told:
+            return 0
+    shared = len(asked.plain & words.plain) + len(asked.facets & words.facets)
+    return shared if shared >= (2 if size >= _LONG_QUESTION else 1) else 0
 
 
 def _elsewhere(one: _Placed, other: _Placed) -> bool:

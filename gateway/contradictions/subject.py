@@ -9,7 +9,7 @@ from typing import Final
 
 from gateway.contradictions.concepts import concept_of
 
-_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
+_WORD: Final = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]+)?")
 _PARTS: Final = re.compile(r"[^\W_]+")
 # "Group A", "class 2", "группы Б": the letter or number splits quantities as a facet does.
 _DESIGNATED: Final = re.compile(
@@ -39,13 +39,23 @@ NOTHING: Final = Words(frozenset(), frozenset())
 
 
 def read_words(text: str) -> Words:
-    """Concepts of a text. Synonyms are plain words that begin with "="."""
+    """Concepts of a text with its designators ("group A"), field strengths and codes ("I-131")."""
+    words = read_topic(text)
+    facets: set[tuple[str, str]] = set()
+    for match in _DESIGNATED.finditer(text):
+        facets.add(("designator", match.group("which").translate(_LETTERS)))
+    for match in _FIELD.finditer(text):
+        facets.add(("field", match.group(1).replace(",", ".").removesuffix(".0")))
+    for match in _CODE.finditer(text):
+        facets.add(("code", match.group().casefold().replace("-", "")))
+    return Words(words.plain, words.facets | facets) if facets else words
+
+
+def read_topic(text: str) -> Words:
+    """Concepts of the words of a text, and nothing else: quick. Synonyms are plain words that begin with "="."""
     plain: set[str] = set()
     facets: set[tuple[str, str]] = set()
-    for match in _WORD.finditer(text):
-        word = match.group().casefold().replace("ё", "е")
-        if len(word) < 2:
-            continue
+    for word in set(_WORD.findall(text.casefold().replace("ё", "е"))):
         concept = concept_of(word)
         parts = [concept] if concept else []
         if "-" in word and (concept is None or not concept.facet):
@@ -57,12 +67,6 @@ def read_words(text: str) -> Words:
                 facets.add((known.facet, known.name))
             else:
                 plain.add(known.name)
-    for match in _DESIGNATED.finditer(text):
-        facets.add(("designator", match.group("which").translate(_LETTERS)))
-    for match in _FIELD.finditer(text):
-        facets.add(("field", match.group(1).replace(",", ".").removesuffix(".0")))
-    for match in _CODE.finditer(text):
-        facets.add(("code", match.group().casefold().replace("-", "")))
     if ("population", "pregnant") in facets or ("population", "apprentice") in facets:
         # "pregnant workers" are not the workers.
         facets.discard(("population", "worker"))

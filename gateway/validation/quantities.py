@@ -143,14 +143,15 @@ _SCALES: Final = {"thousand": 1000, "million": 10**6, "billion": 10**9}
 _CURRENCIES: Final = {"$": "USD", "€": "EUR", "£": "GBP", "₽": "RUB"}
 # Formulas that a writer may put for a name without counting anything.
 _FORMULAS: Final = frozenset({"co2", "h2o", "o2", "n2", "spo2", "po2", "pco2"})
+_CYRILLIC: Final = re.compile(r"[а-яА-ЯёЁ]")
 # Citation marks and the enumerator of the statement itself are no content.
 _MARKS: Final = re.compile(r"\[\d{1,2}(?:\s?[,;–-]\s?\d{1,2})*\]|\A\s*\(?\d{1,2}[.)]\s+(?=\S)")
 
 
 def is_cyrillic(text: str) -> bool:
     """Whether most letters are Cyrillic; decides if "1,500" has a decimal comma."""
-    letters = [character for character in text[:4000] if character.isalpha()]
-    return 2 * sum("а" <= letter.lower() <= "я" or letter in "ёЁ" for letter in letters) > len(letters)
+    head = text[:4000]
+    return 2 * len(_CYRILLIC.findall(head)) > sum(map(str.isalpha, head))
 
 
 def quantities(text: str, *, decimal_comma: bool, strip_marks: bool = False) -> list[Quantity]:
