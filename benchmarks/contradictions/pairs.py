@@ -54,7 +54,9 @@ def _passage(side: dict[str, Any], name: str) -> RankedPassage:
         topic="safety",
         language="ru" if is_cyrillic(side["text"]) else "en",
         year=side.get("year", 0),
-        effective_from=datetime(start.year, start.month, start.day, tzinfo=UTC) if isinstance(start, date) else None,
+        effective_from=datetime(start.year, start.month, start.day, tzinfo=UTC)
+        if isinstance(start, date)
+        else None,
     )
     passage = Passage(
         name * 20, side.get("doc", name), 1, 0, side["text"], tuple(side.get("section", ())), document

@@ -62,7 +62,13 @@ def _passages(path: Path) -> Iterator[RankedPassage]:
     for ordinal, text in enumerate(pieces):
         for part in range(0, len(text), _CHARACTERS):
             passage = Passage(
-                f"{ordinal:010x}{part:010x}", path.stem, 1, ordinal, text[part : part + _CHARACTERS], (), document
+                f"{ordinal:010x}{part:010x}",
+                path.stem,
+                1,
+                ordinal,
+                text[part : part + _CHARACTERS],
+                (),
+                document,
             )
             yield RankedPassage(passage, 0.01, ())
 

@@ -27,11 +27,15 @@ _EXCEPTION: Final = re.compile(
     r"|если|при условии)(?!\w)",
     re.IGNORECASE,
 )
-_ABOUT: Final = re.compile(r"(?:\babout|\bapprox\w*\.?|\baround|\bcirca|\broughly|~|≈|\bоколо|\bпримерно|\bпорядка)\s*\Z", re.I)
+_ABOUT: Final = re.compile(
+    r"(?:\babout|\bapprox\w*\.?|\baround|\bcirca|\broughly|~|≈|\bоколо|\bпримерно|\bпорядка)\s*\Z", re.I
+)
 _RANGE: Final = re.compile(r"\A\s?(?:[-‐‑‒–—−]|to|до|and|и)\s?\Z", re.IGNORECASE)
 _BETWEEN: Final = re.compile(r"(?:between|from|от|между|с)\s*\Z", re.IGNORECASE)
 _SEPARATOR: Final = re.compile(r"[;()]|,\s|\s(?:and|or|but|и|или|а|но)\s")
-_AGE: Final = re.compile(r"\b(?:aged?|years? old|older|younger|old|возраст\w*|старше|моложе|лет(?=\W))", re.IGNORECASE)
+_AGE: Final = re.compile(
+    r"\b(?:aged?|years? old|older|younger|old|возраст\w*|старше|моложе|лет(?=\W))", re.IGNORECASE
+)
 _DOUBTFUL: Final = re.compile(r"\b(?:not|не)\s*\Z", re.IGNORECASE)
 # More different numbers than this in one sentence: what each is of cannot be told.
 _MAX_NUMBERS: Final = 4
@@ -73,9 +77,7 @@ def read_claims(segment: Segment, title: str, *, decimal_comma: bool) -> Iterato
     exception = _EXCEPTION.search(text)
     scope_end = exception.start() if exception and exception.start() > 0 else len(text)
     labels = [read_words(label) for label in segment.labels]
-    nearby = tuple(
-        read_words(words) for words in (*segment.lead_ins, *reversed(segment.headings), title)
-    )
+    nearby = tuple(read_words(words) for words in (*segment.lead_ins, *reversed(segment.headings), title))
     spans = [(start, end) for start, end, _ in merged]
     for index, (start, end, amount) in enumerate(merged):
         if start >= scope_end or _DOUBTFUL.search(text[max(0, start - 6) : start]):
@@ -89,7 +91,9 @@ def read_claims(segment: Segment, title: str, *, decimal_comma: bool) -> Iterato
         )
         side = amount.side
         if side is Side.EXACT and not amount.is_range:
-            statistic = own.of("statistic") or next((w.of("statistic") for w in nearby if w.of("statistic")), frozenset())
+            statistic = own.of("statistic") or next(
+                (w.of("statistic") for w in nearby if w.of("statistic")), frozenset()
+            )
             if statistic == {"upper"}:
                 side = Side.UPPER
             elif statistic == {"lower"}:
@@ -101,7 +105,11 @@ def _merged(text: str, placed: list[PlacedQuantity]) -> list[tuple[int, int, Amo
     """Amounts with their places; ranges joined, the same amount in another unit ("0.05 Sv (5 rem)") left out."""
     found: list[tuple[int, int, Amount]] = []
     for item in placed:
-        if item.quantity.unit in ("", "ref", "code") or item.quantity.unit.startswith("month") and item.quantity.unit != "month":
+        if (
+            item.quantity.unit in ("", "ref", "code")
+            or (item.quantity.unit.startswith("month")
+            and item.quantity.unit != "month")
+        ):
             continue
         about = bool(_ABOUT.search(text[max(0, item.start - 16) : item.start]))
         amount = read_amount(item.quantity, about=about)
@@ -113,8 +121,11 @@ def _merged(text: str, placed: list[PlacedQuantity]) -> list[tuple[int, int, Amo
             start, end, before = found[-1]
             between = text[end : item.start] if end <= item.start else ""
             joins = _RANGE.match(between) or (end > item.start)
-            if before.dimension == amount.dimension and before.low < amount.low and joins and (
-                between.strip() not in ("and", "и") or _BETWEEN.search(text[max(0, start - 10) : start])
+            if (
+                before.dimension == amount.dimension
+                and before.low < amount.low
+                and joins
+                and (between.strip() not in ("and", "и") or _BETWEEN.search(text[max(0, start - 10) : start]))
             ):
                 found[-1] = (start, item.end, replace(before, high=amount.high, side=Side.EXACT))
                 continue
@@ -158,6 +169,10 @@ def _scope(text: str, spans: list[tuple[int, int]], index: int) -> str:
 def _period(placed: list[PlacedQuantity], start: int, end: int) -> Words:
     """ "5 mSv per year": the denominator is the period."""
     for item in placed:
-        if start <= item.start < end and item.quantity.per in TIME_UNITS and item.quantity.unit not in TIME_UNITS:
+        if (
+            start <= item.start < end
+            and item.quantity.per in TIME_UNITS
+            and item.quantity.unit not in TIME_UNITS
+        ):
             return Words(frozenset(), frozenset({("period", item.quantity.per)}))
     return Words(frozenset(), frozenset())

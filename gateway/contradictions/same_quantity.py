@@ -85,10 +85,13 @@ def _words_agree(first: Claim, second: Claim) -> bool:
     shared = first.own.plain & second.own.plain
     missing_first = first.own.plain - around_second.plain
     missing_second = second.own.plain - around_first.plain
-    told = len(shared) + len(_subject_facets(first.own) & _subject_facets(around_second) | (
-        _subject_facets(second.own) & _subject_facets(around_first)
-    ))
-    helped = len((first.own.plain & around_second.plain) | (second.own.plain & around_first.plain)) - len(shared)
+    told = len(shared) + len(
+        _subject_facets(first.own) & _subject_facets(around_second)
+        | (_subject_facets(second.own) & _subject_facets(around_first))
+    )
+    helped = len((first.own.plain & around_second.plain) | (second.own.plain & around_first.plain)) - len(
+        shared
+    )
     if _script(first) != _script(second):
         # Words of the other language can only be compared where the table knows them.
         known = [word for word in missing_first | missing_second if word.startswith("=")]
