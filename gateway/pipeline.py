@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gateway import wording
 from gateway.answer_schema import ANSWER_SCHEMA_JSON, AnswerFormatError, parse_answer
+from gateway.contradictions import contradiction_notices
 from gateway.gate import GateThresholds, check_fitted, judge
 from gateway.model import (
     Abstention,
@@ -213,15 +214,8 @@ def _answer(
     timings: dict[str, float],
 ) -> Answer:
     notices = list(found.notices)
-    notices += [
-        Notice(
-            NoticeKind.CONTRADICTION,
-            conflict.description or wording.contradiction(question),
-            conflict.citation_ids,
-        )
-        for conflict in validated.conflicts
-    ]
     cited = [citation.id for statement in validated.statements for citation in statement.citations]
+    notices += contradiction_notices(question, parents, cited, validated.conflicts)
     notices += not_in_force(question, found.parents, cited)
     abstention: Abstention | None = None
     if validated.statements:

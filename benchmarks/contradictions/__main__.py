@@ -1,4 +1,4 @@
-"""python -m benchmarks.contradictions [PAIRS.yaml]: precision and recall, both halves, 95 % Clopper-Pearson."""
+"""python -m benchmarks.contradictions [PAIRS.yaml]: precision and recall of both halves, exact intervals."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from gateway.contradictions import Contradiction, find_contradictions
-from gateway.model import DocumentInfo, Passage, RankedPassage
+from gateway.contradictions import find_contradictions
+from gateway.model import Contradiction, DocumentInfo, Passage, RankedPassage
 from gateway.validation.quantities import is_cyrillic
 
 

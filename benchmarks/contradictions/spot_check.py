@@ -1,8 +1,8 @@
-"""python -m benchmarks.contradictions.spot_check FOLDER QUESTIONS.jsonl: what would be reported over real files.
+"""python -m benchmarks.contradictions.spot_check FOLDER QUESTIONS.jsonl: notices over real files.
 
-Reads Markdown and text files (no parser), cuts them at headings into passages of at most 1,800 tokens or so, takes for
-each question the five passages that share most words with it, and prints every notice for people to judge, with the
-time that the search for contradictions took.
+Reads Markdown (no parser), cuts it at headings into passages of at most 1,800 tokens or so, takes for each
+question the five passages that share most words with it, and prints every notice for people to judge, with
+the time that the search for contradictions took.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
     times: list[float] = []
     asked = [json.loads(line) for line in questions.read_text(encoding="utf-8").splitlines() if line.strip()]
     for entry in asked:
-        question = entry.get("question") or entry["query"]
+        question = entry["query"]
         wanted = read_words(question)
         ranked = sorted(
             range(len(passages)),
@@ -48,7 +48,8 @@ def main() -> None:
     times.sort()
     print(
         f"\n{len(asked)} questions, {len(passages)} passages, {reported} notices; "
-        f"ms: median {median(times):.1f}, 95th percentile {times[int(len(times) * 0.95)]:.1f}, most {times[-1]:.1f}"
+        f"ms: median {median(times):.1f}, 95th percentile {times[int(len(times) * 0.95)]:.1f}, "
+        f"most {times[-1]:.1f}"
     )
 
 

@@ -1,6 +1,6 @@
 """Finds passages that give different numbers for the same quantity."""
 
 from gateway.contradictions.finder import find_contradictions
-from gateway.contradictions.model import Contradiction, ContradictionSide, Newer
+from gateway.contradictions.notices import contradiction_notices
 
-__all__ = ["Contradiction", "ContradictionSide", "Newer", "find_contradictions"]
+__all__ = ["contradiction_notices", "find_contradictions"]

@@ -9,8 +9,8 @@ from typing import Final
 
 from gateway.validation.quantities import Bound, Quantity
 
-# Dimension and how many of its base unit one unit is. Months and years are a dimension of their own: they have no
-# fixed number of days. Working days, too. Sievert and gray stay apart, since they measure different things.
+# Dimension and how many of its base unit one unit is. Months and years are a dimension of their own: they
+# have no fixed number of days. Working days, too. Sievert and gray stay apart: they measure different things.
 _UNITS: Final[dict[str, tuple[str, Fraction]]] = {
     unit: (dimension, Fraction(factor))
     for dimension, units in {
@@ -104,8 +104,8 @@ def _base(unit: str) -> tuple[str, Fraction] | None:
 
 
 def contradict(first: Amount, second: Amount) -> bool:
-    """Whether both cannot be told of one quantity of one dimension: no range that holds the other, no rounding,
-    no value within the other's bound. Ranges that overlap do not contradict."""
+    """Whether both cannot be told of one quantity of one dimension: no range that holds the other, no
+    rounding, no value within the other's bound. Ranges that overlap do not contradict."""
     if first.dimension != second.dimension:
         return False
     if first.side is second.side is not Side.EXACT:

@@ -13,22 +13,24 @@ from gateway.contradictions.subject import Words, read_words, union
 from gateway.validation.measures import TIME_UNITS
 from gateway.validation.quantities import PlacedQuantity, place_quantities, prepare
 
-# Values that the passage tells without meaning them: examples, history, proposals, findings of studies, changes.
+# Values that the passage tells without meaning them: examples, history, proposals, studies, changes.
 _NOT_MEANT: Final = re.compile(
-    r"\b(?:examples?|e\.g\.|for instance|exercises?|previous(?:ly)?|former(?:ly)?|earlier|until \d{4}|before \d{4}|was|were"
-    r"|used to|had been|histor\w+|hypothetical|suppose|propos\w+|draft|would|instead of|rather than|no longer|stud(?:y|ies)"
-    r"|(?:increased|reduced|changed|raised|lowered) from|compared (?:to|with)"
-    r"|например|пример\w?|ранее|прежн\w+|прежде|до \d{4} г\w*|был[аио]?|истори\w+|проект\w?|предполож\w+|вместо"
-    r"|исследования показ\w+|по сравнению)(?!\w)",
+    r"\b(?:examples?|e\.g\.|for instance|exercises?|previous(?:ly)?|former(?:ly)?|earlier|until \d{4}"
+    r"|before \d{4}|was|were|used to|had been|histor\w+|hypothetical|suppose|propos\w+|draft|would|instead of"
+    r"|rather than|no longer|stud(?:y|ies)|(?:increased|reduced|changed|raised|lowered) from"
+    r"|compared (?:to|with)"
+    r"|например|пример\w?|ранее|прежн\w+|прежде|до \d{4} г\w*|был[аио]?|истори\w+|проект\w?|предполож\w+"
+    r"|вместо|исследования показ\w+|по сравнению)(?!\w)",
     re.IGNORECASE,
 )
 _EXCEPTION: Final = re.compile(
-    r"\b(?:except\w*|unless|excluding|other than|may be (?:extended|raised|increased|reduced)|if|provided|кроме|за исключением"
-    r"|если|при условии)(?!\w)",
+    r"\b(?:except\w*|unless|excluding|other than|may be (?:extended|raised|increased|reduced)|if|provided"
+    r"|кроме|за исключением|если|при условии)(?!\w)",
     re.IGNORECASE,
 )
 _ABOUT: Final = re.compile(
-    r"(?:\babout|\bapprox\w*\.?|\baround|\bcirca|\broughly|~|≈|\bоколо|\bпримерно|\bпорядка)\s*\Z", re.I
+    r"(?:\babout|\bapprox\w*\.?|\baround|\bcirca|\broughly|~|≈|\bоколо|\bпримерно|\bпорядка)\s*\Z",
+    re.IGNORECASE,
 )
 _RANGE: Final = re.compile(r"\A\s?(?:[-‐‑‒–—−]|to|до|and|и)\s?\Z", re.IGNORECASE)
 _BETWEEN: Final = re.compile(r"(?:between|from|от|между|с)\s*\Z", re.IGNORECASE)
@@ -102,13 +104,12 @@ def read_claims(segment: Segment, title: str, *, decimal_comma: bool) -> Iterato
 
 
 def _merged(text: str, placed: list[PlacedQuantity]) -> list[tuple[int, int, Amount]]:
-    """Amounts with their places; ranges joined, the same amount in another unit ("0.05 Sv (5 rem)") left out."""
+    """Amounts with their places; ranges joined, an amount told again in another unit ("0.05 Sv (5 rem)") left
+    out."""
     found: list[tuple[int, int, Amount]] = []
     for item in placed:
-        if (
-            item.quantity.unit in ("", "ref", "code")
-            or (item.quantity.unit.startswith("month")
-            and item.quantity.unit != "month")
+        if item.quantity.unit in ("", "ref", "code") or (
+            item.quantity.unit.startswith("month") and item.quantity.unit != "month"
         ):
             continue
         about = bool(_ABOUT.search(text[max(0, item.start - 16) : item.start]))
@@ -125,7 +126,7 @@ def _merged(text: str, placed: list[PlacedQuantity]) -> list[tuple[int, int, Amo
                 before.dimension == amount.dimension
                 and before.low < amount.low
                 and joins
-                and (between.strip() not in ("and", "и") or _BETWEEN.search(text[max(0, start - 10) : start]))
+                and (between.strip() not in ("and", "и") or _BETWEEN.search(text[:start]))
             ):
                 found[-1] = (start, item.end, replace(before, high=amount.high, side=Side.EXACT))
                 continue
@@ -136,8 +137,8 @@ def _merged(text: str, placed: list[PlacedQuantity]) -> list[tuple[int, int, Amo
 
 
 def _scope(text: str, spans: list[tuple[int, int]], index: int) -> str:
-    """The words that belong to one of several numbers: its own clause, clauses without numbers, and what stands
-    before the first number."""
+    """The words that belong to one of several numbers: its own clause, clauses without numbers, and what
+    stands before the first number."""
     if len(spans) == 1:
         start, end = spans[0]
         return f"{text[:start]} {text[end:]}"

@@ -12,11 +12,10 @@ from typing import Final
 
 from gateway.contradictions.amounts import contradict
 from gateway.contradictions.claims import Claim, read_claims
-from gateway.contradictions.model import Contradiction, ContradictionSide, Newer
 from gateway.contradictions.same_quantity import same_quantity
 from gateway.contradictions.segments import Segment, segments
 from gateway.contradictions.subject import Words, read_topic, union
-from gateway.model import Passage, RankedPassage
+from gateway.model import Contradiction, ContradictingPlace, Newer, Passage, RankedPassage
 from gateway.validation.quantities import is_cyrillic
 
 # So many claims of a passage are compared, the nearest to the question first; pairs grow with their square.
@@ -26,8 +25,8 @@ _LONG_QUESTION: Final = 5
 # People read a few notices, not twenty.
 _MAX_REPORTED: Final = 4
 _NUMBER: Final = re.compile(
-    r"\d|\b(?=[otfsenдтчпшсв])(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|sixty|ninety"
-    r"|дв[ае]|дву[хм]|тр[её]х|три|четыр\w+|пят[ьи]|шест[ьи]|сем[ьи]|восем\w*|десят[ьи]|двенадцат[ьи]|тридцат[ьи])\b",
+    r"\d|\b(?=[otfsenдтчпшсв])(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty"
+    r"|thirty|sixty|ninety|дв[ае]|дву[хм]|тр[её]х|три|четыр\w+|пят[ьи]|шест[ьи]|сем[ьи]|восем\w*|десят[ьи]|двенадцат[ьи]|тридцат[ьи])\b",
     re.IGNORECASE,
 )
 
@@ -44,7 +43,7 @@ def find_contradictions(
 ) -> tuple[Contradiction, ...]:
     """Pairs of claims that cannot both hold, at most 4, those about cited passages first.
 
-    Only what the question is about is read: a piece must share words with it, as far as their languages allow.
+    Only what the question is about is read: a piece must share words with it as far as languages allow.
 
     Args:
         question: in any language; English and Russian words are understood.
@@ -134,10 +133,10 @@ def _contradiction(one: _Placed, other: _Placed) -> Contradiction:
     return Contradiction(_side(one), _side(other), _newer(one.passage, other.passage))
 
 
-def _side(placed: _Placed) -> ContradictionSide:
+def _side(placed: _Placed) -> ContradictingPlace:
     passage, segment = placed.passage, placed.claim.segment
     document = passage.document
-    return ContradictionSide(
+    return ContradictingPlace(
         citation_id=passage.citation_id,
         start=segment.start,
         end=segment.end,

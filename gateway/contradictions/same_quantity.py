@@ -31,8 +31,8 @@ def same_quantity(first: Claim, second: Claim) -> bool:
 
 
 def _inherited(claim: Claim, facet: str) -> frozenset[str]:
-    """Values of the claim's own words, else of the nearest level that tells any. A level that names several (a
-    title over all groups) tells none when a nearer one did."""
+    """Values of the claim's own words, else of the nearest level that tells any. A level that names several
+    (a title over all groups) tells none when a nearer one did."""
     values = claim.own.of(facet)
     for level in claim.nearby:
         found = level.of(facet)
@@ -57,7 +57,7 @@ def _populations_agree(first: Claim, second: Claim) -> bool:
 
 
 def _agree(first: Claim, second: Claim, facet: str) -> bool:
-    """Equal where both claims tell it themselves; what only one tells must be told by what governs the other."""
+    """Equal where both claims tell it themselves; what one alone tells must stand over the other."""
     one, other = first.own.of(facet), second.own.of(facet)
     if one and other:
         return one == other

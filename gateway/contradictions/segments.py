@@ -1,5 +1,4 @@
-"""Cuts a passage into pieces that can hold one claim: sentences, list items, table cells, each with what governs
-it."""
+"""Cuts a passage into pieces that can hold one claim, with what governs it: sentences, list items, cells."""
 
 from __future__ import annotations
 

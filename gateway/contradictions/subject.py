@@ -13,8 +13,8 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]+)?")
 _PARTS: Final = re.compile(r"[^\W_]+")
 # "Group A", "class 2", "группы Б": the letter or number splits quantities as a facet does.
 _DESIGNATED: Final = re.compile(
-    r"(?i:group|class|category|type|zone|grade|stage|phase|variant|групп\w*|класс\w*|категори\w*|тип\w?|зон\w?|степен\w*"
-    r"|стади\w*|фаз\w?)\s+(?P<which>[A-ZА-Я]|[IVX]{1,4}|\d{1,2})(?!\w)"
+    r"(?i:group|class|category|type|zone|grade|stage|phase|variant|групп\w*|класс\w*|категори\w*|тип\w?|зон\w?"
+    r"|степен\w*|стади\w*|фаз\w?)\s+(?P<which>[A-ZА-Я]|[IVX]{1,4}|\d{1,2})(?!\w)"
 )
 _LETTERS: Final = str.maketrans("АБВГ", "ABCD")
 _FIELD: Final = re.compile(r"(?<![\w.,])(\d(?:[.,]\d)?)\s?-?(?:T|Тл|tesla)(?!\w)")
@@ -52,7 +52,7 @@ def read_words(text: str) -> Words:
 
 
 def read_topic(text: str) -> Words:
-    """Concepts of the words of a text, and nothing else: quick. Synonyms are plain words that begin with "="."""
+    """Concepts of the words of a text alone: quick. Synonyms are plain words that begin with "="."""
     plain: set[str] = set()
     facets: set[tuple[str, str]] = set()
     for word in set(_WORD.findall(text.casefold().replace("ё", "е"))):
