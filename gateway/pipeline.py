@@ -159,7 +159,7 @@ class Pipeline:
             )
         timings["generate"] = clock.milliseconds
         with stage_timer("validate") as clock:
-            validated = self._validated(generated, parents)
+            validated = self._validated(question, generated, parents)
         timings["validate"] = clock.milliseconds
         return _answer(question, found, parents, messages, generated, validated, timings)
 
@@ -173,7 +173,9 @@ class Pipeline:
             )
         return model
 
-    def _validated(self, generated: Generated, parents: Sequence[RankedPassage]) -> ValidatedAnswer:
+    def _validated(
+        self, question: str, generated: Generated, parents: Sequence[RankedPassage]
+    ) -> ValidatedAnswer:
         try:
             parsed = parse_answer(generated.text)
         except AnswerFormatError as exc:
@@ -188,7 +190,7 @@ class Pipeline:
             )
             for parent in parents
         }
-        return validate(parsed, passages, self._policy)
+        return validate(parsed, passages, self._policy, question)
 
 
 def _reordered(parents: Sequence[RankedPassage], scores: Sequence[float]) -> tuple[RankedPassage, ...]:
@@ -243,7 +245,13 @@ def _answer(
 
 
 def _no_statement(question: str, validated: ValidatedAnswer) -> Abstention:
-    dropped = validated.counts.statements_uncited + validated.counts.statements_unsupported_number
+    counts = validated.counts
+    dropped = (
+        counts.statements_uncited
+        + counts.statements_unsupported_number
+        + counts.statements_other_language
+        + counts.statements_unsafe
+    )
     if dropped or validated.refused:
         return Abstention(AbstentionReason.NO_VALID_CITATION, wording.nothing_valid(question))
     return Abstention(

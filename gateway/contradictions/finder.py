@@ -15,7 +15,7 @@ from gateway.contradictions.claims import Claim, read_claims
 from gateway.contradictions.same_quantity import same_quantity
 from gateway.contradictions.segments import Segment, segments
 from gateway.contradictions.subject import Words, read_topic, union
-from gateway.model import Contradiction, ContradictingPlace, Newer, Passage, RankedPassage
+from gateway.model import ContradictingPlace, Contradiction, Newer, Passage, RankedPassage
 from gateway.validation.quantities import is_cyrillic
 
 # So many claims of a passage are compared, the nearest to the question first; pairs grow with their square.

@@ -81,7 +81,8 @@ class ValidatedAnswer:
 
     Attributes:
         statements: kept statements in the generator's order. None left = abstain.
-        insufficient, missing: as the generator said.
+        insufficient: as the generator said.
+        missing: what it said is missing, "" when that may not be shown.
         conflicts: contradictions about passages of this question.
         counts: what was done to the generator's output.
         refused: the policy demands to abstain from the whole answer; `statements` is empty then.
