@@ -100,7 +100,9 @@ def read_claims(segment: Segment, title: str, *, decimal_comma: bool) -> Iterato
                 side = Side.UPPER
             elif statistic == {"lower"}:
                 side = Side.LOWER
-        yield Claim(segment, text[start:end].strip(), replace(amount, side=side), own, nearby, conditions)
+        yield Claim(
+            segment, text[start:end].strip(" .,;"), replace(amount, side=side), own, nearby, conditions
+        )
 
 
 def _merged(text: str, placed: list[PlacedQuantity]) -> list[tuple[int, int, Amount]]:

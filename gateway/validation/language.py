@@ -24,7 +24,8 @@ def in_other_script(text: str, question: str) -> bool:
     if asked_cyrillic == asked_latin:
         return False
     own, other = (_CYRILLIC, _LATIN) if asked_cyrillic > asked_latin else (_LATIN, _CYRILLIC)
-    foreign = [word for word in _WORD.findall(text) if other.search(word) and not word.isupper()]
+    # A capital may begin a name.
+    foreign = [word for word in _WORD.findall(text) if other.search(word) and word.islower()]
     if len(foreign) < _MIN_WORDS:
         return False
     mine, theirs = len(own.findall(text)), len(other.findall(text))

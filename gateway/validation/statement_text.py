@@ -61,9 +61,9 @@ _LINK: Final = re.compile(
 )
 _TOP_LEVEL: Final = "com|org|net|edu|gov|info|biz|io|ai|app|dev|ru|рф|de|uk|eu|us|cn|su|xyz|site|online|top"
 _ADDRESS: Final = re.compile(
-    r"(?:\b[a-z][a-z0-9+.-]{1,20}://|\bwww\.|\b(?:javascript|data|mailto|tel|file|vbscript):)\S+"
+    r"[^\s(<\[«\"]*(?:://|www\.|(?:java|vb)script:)[^\s)>\]»\"]*|\b(?:data|mailto|tel|file):\S+"
     r"|[\w.+-]+@[\w-]+\.\w[\w.-]*"
-    rf"|(?<![\w.])(?:[a-z0-9-]+\.)+(?:{_TOP_LEVEL})(?!\w)(?:/\S*)?",
+    rf"|(?<![\w.])(?:[a-z0-9-]*[a-z][a-z0-9-]*\.)+(?:{_TOP_LEVEL})(?![\w-])(?:/\S*)?",
     re.IGNORECASE,
 )
 _SPACES: Final = re.compile(r"[ \t\u00a0]{2,}")
@@ -73,9 +73,9 @@ def shown_text(text: str) -> str:
     """The text without what must not reach a reader; "" when nothing is left."""
     text = visible(text, line_ends=False)
     text = _ELEMENT.sub(" ", _COMMENT.sub(" ", text))
-    text = _LINK.sub(lambda match: match.group(1), text)
     for pattern in _MARKS:
-        text = _without(text, pattern)
+        text = _without(pattern.sub("", text), pattern)
+    text = _LINK.sub(lambda match: match.group(1), text)
     text = _RAISED.sub(lambda match: match.group(1).translate(_SUPERSCRIPT), text)
     text = _TAG.sub(" ", _SUP.sub("^", text))
     text = _SPACES.sub(" ", text).strip()
