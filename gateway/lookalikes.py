@@ -59,7 +59,8 @@ def skeleton(text: str) -> str:
 
 def visible(text: str, *, line_ends: bool) -> str:
     """Without characters nobody sees: control and format characters (zero-width, right-to-left, tags, soft
-    hyphens), private and unassigned ones, lone surrogates, variation selectors.
+    hyphens), lone surrogates, variation selectors. Private characters stay: fonts of documents draw bullets
+    with them, and a quotation must hold them. White space of every kind stays space.
 
     Args:
         line_ends: line ends and tabs stay; otherwise they become spaces.
@@ -68,9 +69,9 @@ def visible(text: str, *, line_ends: bool) -> str:
 
 
 def _kept(character: str, line_ends: bool) -> str:
-    if character not in "\n\r\t\u2028\u2029":
+    if not character.isspace():
         return ""
-    return character if line_ends else " "
+    return character if line_ends and character in "\n\r\t" else " "
 
 
 @lru_cache(maxsize=4096)
@@ -88,4 +89,4 @@ def _is_visible(character: str) -> bool:
     code = ord(character)
     if 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
         return False
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")

@@ -51,7 +51,7 @@ def violations(answer: ValidatedAnswer) -> list[str]:
             found.append("an id in a text")
         if _FORBIDDEN.search(unicodedata.normalize("NFKC", text)):
             found.append("markup or an address in a text")
-        if any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn") for character in text):
+        if any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in text):
             found.append("an invisible character in a text")
     return found
 

@@ -57,9 +57,12 @@ def read_topic(text: str) -> Words:
     facets: set[tuple[str, str]] = set()
     for word in set(_WORD.findall(text.casefold().replace("ё", "е"))):
         concept = concept_of(word)
-        parts = [concept] if concept else []
         if "-" in word and (concept is None or not concept.facet):
             parts = [known for part in _PARTS.findall(word) if (known := concept_of(part))]
+        elif concept is None:
+            continue
+        else:
+            parts = [concept]
         for known in parts:
             if known.facet == "=":
                 plain.add("=" + known.name)

@@ -94,7 +94,7 @@ def _without(text: str, pattern: re.Pattern[str]) -> str:
 
 def foreign_addresses(text: str, quotes: Iterable[str]) -> int:
     """How many web or mail addresses of the text stand in none of the quotations."""
-    held = unicodedata.normalize("NFKC", "\n".join(quotes)).casefold()
+    held = unicodedata.normalize("NFKC", visible("\n".join(quotes), line_ends=True)).casefold()
     text = unicodedata.normalize("NFKC", text)
     return sum(
         match.group().rstrip(".,;:!?)»\"'").casefold() not in held for match in _ADDRESS.finditer(text)
