@@ -13,10 +13,13 @@ from gateway.model import (
     AnswerEvent,
     Candidate,
     ChildHit,
+    ContradictingPlace,
+    Contradiction,
     DocumentInfo,
     Filters,
     Leg,
     Limits,
+    Newer,
     Notice,
     NoticeKind,
     Outcome,
@@ -63,7 +66,15 @@ _NOTICES = {
     NoticeKind.CONTEXT_TRUNCATED: answer_pb2.NOTICE_KIND_CONTEXT_TRUNCATED,
     NoticeKind.NOT_IN_FORCE: answer_pb2.NOTICE_KIND_NOT_IN_FORCE,
 }
-_FLAGS = {StatementFlag.NEGATION_MISSING: answer_pb2.STATEMENT_FLAG_NEGATION_MISSING}
+_NEWER = {
+    Newer.UNKNOWN: answer_pb2.NEWER_PLACE_UNSPECIFIED,
+    Newer.FIRST: answer_pb2.NEWER_PLACE_FIRST,
+    Newer.SECOND: answer_pb2.NEWER_PLACE_SECOND,
+}
+_FLAGS = {
+    StatementFlag.NEGATION_MISSING: answer_pb2.STATEMENT_FLAG_NEGATION_MISSING,
+    StatementFlag.OTHER_LANGUAGE: answer_pb2.STATEMENT_FLAG_OTHER_LANGUAGE,
+}
 _STATES_TO_PROTO = {
     PassageState.INDEXED: documents_pb2.DOCUMENT_STATE_INDEXED,
     PassageState.SUPERSEDED: documents_pb2.DOCUMENT_STATE_SUPERSEDED,
@@ -327,6 +338,8 @@ def _counts_to(counts: ValidationCounts) -> answer_pb2.ValidationCounts:
         statements_uncited=counts.statements_uncited,
         statements_unsupported_number=counts.statements_unsupported_number,
         statements_flagged=counts.statements_flagged,
+        statements_other_language=counts.statements_other_language,
+        statements_unsafe=counts.statements_unsafe,
     )
 
 
@@ -336,9 +349,39 @@ def prompt_to(messages: Sequence[PromptMessage]) -> list[answer_pb2.PromptPart]:
 
 def notices_to(notices: Iterable[Notice]) -> list[answer_pb2.Notice]:
     return [
-        answer_pb2.Notice(kind=_NOTICES[n.kind], message=n.message, citation_ids=n.citation_ids)
+        answer_pb2.Notice(
+            kind=_NOTICES[n.kind],
+            message=n.message,
+            citation_ids=n.citation_ids,
+            contradiction=_contradiction_to(n.contradiction) if n.contradiction else None,
+        )
         for n in notices
     ]
+
+
+def _contradiction_to(contradiction: Contradiction) -> answer_pb2.Contradiction:
+    return answer_pb2.Contradiction(
+        first=_contradicting_place_to(contradiction.first),
+        second=_contradicting_place_to(contradiction.second),
+        newer=_NEWER[contradiction.newer],
+    )
+
+
+def _contradicting_place_to(place: ContradictingPlace) -> answer_pb2.ContradictingPlace:
+    return answer_pb2.ContradictingPlace(
+        citation_id=place.citation_id,
+        start=place.start,
+        end=place.end,
+        quote=place.quote,
+        value=place.value,
+        section_path=place.section_path,
+        document_id=place.document_id,
+        title=place.title,
+        version=place.version,
+        year=place.year,
+        effective_from=_timestamp_to(place.effective_from),
+        authority=place.authority,
+    )
 
 
 def timings_to(timings: Mapping[str, float]) -> list[answer_pb2.StageTiming]:

@@ -188,6 +188,47 @@ class Retrieved:
     timings: Mapping[str, float]
 
 
+class Newer(StrEnum):
+    """Which of two places is of the newer document; names as in gateway.v1.NewerPlace."""
+
+    UNKNOWN = "unknown"
+    FIRST = "first"
+    SECOND = "second"
+
+
+@dataclass(frozen=True, slots=True)
+class ContradictingPlace:
+    """One of two places that contradict each other. Fields as in gateway.v1.ContradictingPlace.
+
+    Attributes:
+        start, end: the quotation [start, end) in the passage, code points; of a table the row.
+        value: the number with its unit as written.
+        year: of the document, 0 = not told.
+    """
+
+    citation_id: str
+    start: int
+    end: int
+    quote: str
+    value: str
+    section_path: tuple[str, ...]
+    document_id: str
+    title: str
+    version: int
+    year: int = 0
+    effective_from: datetime | None = None
+    authority: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two places that give different numbers for one quantity."""
+
+    first: ContradictingPlace
+    second: ContradictingPlace
+    newer: Newer = Newer.UNKNOWN
+
+
 class NoticeKind(StrEnum):
     """Kinds of notices; names as in gateway.v1.NoticeKind."""
 
@@ -205,6 +246,7 @@ class Notice:
     kind: NoticeKind
     message: str
     citation_ids: tuple[str, ...] = ()
+    contradiction: Contradiction | None = None
 
 
 class AbstentionReason(StrEnum):

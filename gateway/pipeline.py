@@ -11,6 +11,7 @@ from gateway import wording
 from gateway.answering.assembly import Assembly
 from gateway.answering.drafting import DraftEnd, Task, draft
 from gateway.answering.outcome import judge_answer
+from gateway.contradictions import contradiction_notices
 from gateway.gate import GateThresholds, GateVerdict, check_fitted, judge
 from gateway.model import (
     Abstention,
@@ -164,7 +165,7 @@ class Pipeline:
             messages=build_prompt(question, [parent.passage for parent in parents]),
             max_tokens=self._limits.max_answer_tokens,
         )
-        assembly = Assembly(parents, self._policy, lambda statement: True)
+        assembly = Assembly(question, parents, self._policy, lambda statement: True)
         validating = 0.0
         end: DraftEnd | None = None
         first = True
@@ -273,7 +274,13 @@ def _answer(
         messages=tuple(task.messages),
         statements=validated.statements,
         abstention=verdict.abstention,
-        notices=(*found.notices, *verdict.notices, *not_in_force(question, found.parents, cited)),
+        notices=(
+            *found.notices,
+            # Without an answer nothing is compared that nobody reads.
+            *contradiction_notices(question, task.passages if cited else (), cited, validated.conflicts),
+            *verdict.notices,
+            *not_in_force(question, found.parents, cited),
+        ),
         validation=validated.counts,
         timings=timings,
         versions=replace(found.versions, generator=generator),

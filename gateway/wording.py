@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from gateway.language import is_russian
+from gateway.model import ContradictingPlace, Contradiction, Newer
 
 
 def nothing_found(question: str) -> str:
@@ -97,6 +98,45 @@ def contradiction(question: str) -> str:
         if is_russian(question)
         else "Passages contradict each other."
     )
+
+
+def different_numbers(question: str, contradiction: Contradiction) -> str:
+    """Both values with both documents and their dates, the older document first where that is told."""
+    first, second = contradiction.first, contradiction.second
+    if contradiction.newer is Newer.FIRST:
+        first, second = second, first
+    russian = is_russian(question)
+    one, other = _place(first, russian=russian), _place(second, russian=russian)
+    if contradiction.newer is Newer.UNKNOWN:
+        if russian:
+            return f"Источники называют разные числа: {one} — {first.value}; {other} — {second.value}."
+        return f"Sources give different numbers: {one} says {first.value}; {other} says {second.value}."
+    if russian:
+        return (
+            f"Источники называют разные числа: более старый, {one}, — {first.value}; "
+            f"более новый, {other}, — {second.value}."
+        )
+    return (
+        f"Sources give different numbers: the older, {one}, says {first.value}; "
+        f"the newer, {other}, says {second.value}."
+    )
+
+
+def _place(place: ContradictingPlace, *, russian: bool) -> str:
+    """Title, section and date of a place; the version where nothing else dates it."""
+    section = f", {place.section_path[-1]}" if place.section_path else ""
+    if place.effective_from:
+        date = (
+            f"с {_day_russian(place.effective_from)}"
+            if russian
+            else f"in force from {_day_english(place.effective_from)}"
+        )
+    elif place.year:
+        date = str(place.year)
+    else:
+        date = f"версия {place.version}, без даты" if russian else f"version {place.version}, no date"
+    title = f"«{place.title}»" if russian else f'"{place.title}"'
+    return f"{title}{section} ({date})"
 
 
 def incomplete(question: str) -> str:

@@ -28,6 +28,7 @@ class Assembly:
     the question asks for wait for one that does, since without it there is no answer.
 
     Args:
+        question: as accepted; tells the language of the answer.
         passages: those the generator has seen; nothing else can be cited.
         policy: of the validator.
         holds_what_is_asked: the gate at the level of the answer, for one statement.
@@ -35,15 +36,20 @@ class Assembly:
 
     def __init__(
         self,
+        question: str,
         passages: Sequence[RankedPassage],
         policy: ValidationPolicy,
         holds_what_is_asked: HoldsWhatIsAsked,
     ) -> None:
         self._validator = CitationValidator(
-            {parent.passage.citation_id: _text_of(parent) for parent in passages}, policy
+            {parent.passage.citation_id: _text_of(parent) for parent in passages}, policy, question
         )
         self._holds_what_is_asked = holds_what_is_asked
-        self._until_the_end = Action.ABSTAIN in (policy.unsupported_number, policy.missing_negation)
+        self._until_the_end = Action.ABSTAIN in (
+            policy.unsupported_number,
+            policy.missing_negation,
+            policy.other_language,
+        )
         self._kept: list[ValidatedStatement] = []
         self._waiting: list[ValidatedStatement] = []
         self._counts = ValidationCounts()
@@ -78,7 +84,7 @@ class Assembly:
         return ValidatedAnswer(
             statements=shown,
             insufficient=end.insufficient,
-            missing=end.missing.strip(),
+            missing=self._validator.check_missing(end.missing),
             conflicts=tuple(conflict for conflict in conflicts if conflict is not None),
             counts=self._counts,
             refused=self._refused,

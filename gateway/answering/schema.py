@@ -40,7 +40,7 @@ class ParsedStatement:
     """One unchecked statement with its unchecked citations, possibly none."""
 
     text: StrictStr
-    citations: tuple[ParsedCitation, ...]
+    citations: Annotated[tuple[ParsedCitation, ...], Field(max_length=64)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ParsedAnswer:
 
     insufficient: StrictBool
     missing: StrictStr = ""
-    conflicts: tuple[ParsedConflict, ...] = ()
+    conflicts: Annotated[tuple[ParsedConflict, ...], Field(max_length=64)] = ()
     statements: Annotated[tuple[ParsedStatement, ...], Field(max_length=MAX_STATEMENTS)] = ()
 
 
@@ -110,6 +110,8 @@ ANSWER_SCHEMA_JSON: Final = json.dumps(ANSWER_SCHEMA, ensure_ascii=False, separa
 """The schema as the text that inference.v1.GenerateRequest.json_schema carries."""
 
 _ADAPTER: Final = TypeAdapter(ParsedAnswer)
+# Far more than the largest answer that can be asked for; a server that ignores its token limit ends here.
+_MAX_CHARACTERS: Final = 200_000
 # Qwen3 and its kin put their thoughts into such a block unless told otherwise; a server may leave it in.
 _THINK: Final = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE: Final = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
@@ -124,9 +126,11 @@ def parse_answer(text: str) -> ParsedAnswer:
     surrogates inside strings become a space or U+FFFD, so that the result can be sent as protobuf.
 
     Raises:
-        AnswerFormatError: no JSON object, or a field of the wrong type; `str()` names the place, not the
-        content.
+        AnswerFormatError: no JSON object, a field of the wrong type, or more than 200,000 characters; `str()`
+        names the place, not the content.
     """
+    if len(text) > _MAX_CHARACTERS:
+        raise AnswerFormatError(f"the generator's output is longer than {_MAX_CHARACTERS} characters")
     body = _THINK.sub("", text, count=1)
     if fenced := _FENCE.match(body):
         body = fenced.group(1)

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from importlib.resources import files
 
 from gateway.model import Passage, PromptMessage
+from gateway.prompting.neutralise import neutralise
 
 # Changes whenever system.txt or the form of the context changes; answers name it.
-PROMPT_VERSION = "3"
-
-# Chat-template and reasoning markers of the model families a site may serve, and our own delimiters. A
-# document or question that holds them must not be able to speak as the system.
-_CONTROL = re.compile(
-    r"<\|[^|<>\n]{1,40}\|>|</?(?:s|think|tool_call|tool_response|context|passage|question|system|user|assistant)\b"
-    r"[^<>\n]{0,200}>|\[/?(?:INST|SYS)\]|<</?SYS>>|<(?:start|end)_of_turn>|<(?:bos|eos|pad|unk)>",
-    re.IGNORECASE,
-)
-_INNER = str.maketrans({"<": "‹", ">": "›", "[": "⟦", "]": "⟧"})
-
-
-def neutralise(text: str) -> str:
-    """The text with control tokens and fake delimiters made harmless; everything else is untouched."""
-    return _CONTROL.sub(lambda match: match.group().translate(_INNER), text)
+PROMPT_VERSION = "4"
 
 
 def build_prompt(question: str, passages: Sequence[Passage]) -> tuple[PromptMessage, ...]:

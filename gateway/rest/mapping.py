@@ -7,8 +7,13 @@ from collections.abc import Iterable, Mapping
 from gateway import model
 from gateway.model import Sources
 from gateway.rest.models import answers, passages, requests
-from gateway.validation import ValidatedStatement
+from gateway.validation import StatementFlag, ValidatedStatement
 from radref import __version__
+
+_FLAGS: dict[StatementFlag, answers.Flag] = {
+    StatementFlag.NEGATION_MISSING: "negation_missing",
+    StatementFlag.OTHER_LANGUAGE: "other_language",
+}
 
 
 def filters_from(body: requests.SearchFilters) -> model.Filters:
@@ -101,7 +106,7 @@ def statement_to(statement: ValidatedStatement) -> answers.Statement:
             )
             for citation in statement.citations
         ],
-        flags=[flag.value for flag in statement.flags],
+        flags=[_FLAGS[flag] for flag in statement.flags],
     )
 
 

@@ -148,7 +148,7 @@ _PHRASES: Final = (
         "m2",
     ),
     (re.compile(r"\bsq(?:uare|\.)?\s?(?:centimet(?:er|re)s?|cm)\b|\bкв\.?\s?см\b", re.IGNORECASE), "cm2"),
-    (re.compile(r"\bper\s?cent\b", re.IGNORECASE), "%"),
+    (re.compile(r"\s?\bper\s?cent\b", re.IGNORECASE), "%"),
 )
 
 TIME_UNITS: Final = frozenset({"ms", "us", "s", "min", "h", "day", "workday", "week", "month", "year"})
@@ -159,7 +159,7 @@ TOKEN: Final = r"(?:[%‰°$€£₽]|[A-Za-zА-Яа-яёЁµμΩ]+(?:\^?[23]|[�
 def join_phrases(text: str) -> str:
     """Units of several words as one token: "mm Hg" -> "mmHg". Changes offsets."""
     for pattern, name in _PHRASES:
-        text = pattern.sub(f" {name} " if name == "%" else name, text)
+        text = pattern.sub(f" {name}" if name == "%" else name, text)
     return text
 
 

@@ -26,6 +26,9 @@ class ValidationPolicy:
         unsupported_number: what happens to a statement with a number that its quotations do not hold;
             DROP or ABSTAIN (there is no way to show a wrong number safely, so not FLAG).
         missing_negation: what happens to a statement that lacks its quotation's negation.
+        other_language: what happens to a statement in another language than the question that is no quotation
+            of a passage; scripts are compared, so Russian against English or German. A quotation in the
+            passage's language always stays.
 
     Raises:
         ValueError: a value out of its range.
@@ -35,6 +38,7 @@ class ValidationPolicy:
     min_quote_characters: int = 6
     unsupported_number: Action = Action.DROP
     missing_negation: Action = Action.FLAG
+    other_language: Action = Action.FLAG
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_quote_words <= 50:

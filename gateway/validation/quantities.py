@@ -143,14 +143,15 @@ _SCALES: Final = {"thousand": 1000, "million": 10**6, "billion": 10**9}
 _CURRENCIES: Final = {"$": "USD", "€": "EUR", "£": "GBP", "₽": "RUB"}
 # Formulas that a writer may put for a name without counting anything.
 _FORMULAS: Final = frozenset({"co2", "h2o", "o2", "n2", "spo2", "po2", "pco2"})
+_CYRILLIC: Final = re.compile(r"[а-яА-ЯёЁ]")
 # Citation marks and the enumerator of the statement itself are no content.
 _MARKS: Final = re.compile(r"\[\d{1,2}(?:\s?[,;–-]\s?\d{1,2})*\]|\A\s*\(?\d{1,2}[.)]\s+(?=\S)")
 
 
 def is_cyrillic(text: str) -> bool:
     """Whether most letters are Cyrillic; decides if "1,500" has a decimal comma."""
-    letters = [character for character in text[:4000] if character.isalpha()]
-    return 2 * sum("а" <= letter.lower() <= "я" or letter in "ёЁ" for letter in letters) > len(letters)
+    head = text[:4000]
+    return 2 * len(_CYRILLIC.findall(head)) > sum(map(str.isalpha, head))
 
 
 def quantities(text: str, *, decimal_comma: bool, strip_marks: bool = False) -> list[Quantity]:
@@ -160,17 +161,36 @@ def quantities(text: str, *, decimal_comma: bool, strip_marks: bool = False) -> 
         decimal_comma: the text is of a language with decimal commas, so "1,500" may be 1.5.
         strip_marks: leave out citation marks like "[2]" and a leading enumerator "1.".
     """
-    text = _prepare(text, strip_marks)
-    found: list[tuple[int, int, Quantity]] = []
-    for match in _NUMBER.finditer(text):
-        found.extend(_read(text, match, decimal_comma))
-    lower = text.lower().replace("ё", "е")
-    if len(lower) == len(text):
+    return [placed.quantity for placed in place_quantities(_prepare(text, strip_marks), decimal_comma)]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedQuantity:
+    """A quantity with its range [start, end) in a prepared text; the unit lies inside where it follows."""
+
+    start: int
+    end: int
+    quantity: Quantity
+
+
+def prepare(text: str) -> str:
+    """The text as numbers are read in it: marks and line wraps taken out. Changes offsets."""
+    return _prepare(text, strip_marks=False)
+
+
+def place_quantities(prepared: str, decimal_comma: bool) -> list[PlacedQuantity]:
+    """As `quantities`, of a text from `prepare`, each with its place."""
+    found: list[PlacedQuantity] = []
+    for match in _NUMBER.finditer(prepared):
+        found.extend(PlacedQuantity(*entry) for entry in _read(prepared, match, decimal_comma))
+    lower = prepared.lower().replace("ё", "е")
+    if len(lower) == len(prepared):
         for start, end, value in number_words(lower):
-            quantity, stop = _measure(text, end, Quantity(frozenset({str(value)}), in_words=True))
-            found.append((start, stop, replace(quantity, bound=_bound(text[max(0, start - 40) : start]))))
-    found.sort(key=lambda entry: entry[0])
-    return _share_units(text, found)
+            quantity, stop = _measure(prepared, end, Quantity(frozenset({str(value)}), in_words=True))
+            bound = _bound(prepared[max(0, start - 40) : start])
+            found.append(PlacedQuantity(start, stop, replace(quantity, bound=bound)))
+    found.sort(key=lambda placed: placed.start)
+    return _share_units(prepared, found)
 
 
 def mentions_unit(text: str, unit: str) -> bool:
@@ -344,21 +364,23 @@ def _bound(before: str) -> Bound:
     return next((bound for bound, pattern in _BOUNDS if pattern.search(before)), Bound.NONE)
 
 
-def _share_units(text: str, found: list[tuple[int, int, Quantity]]) -> list[Quantity]:
+def _share_units(text: str, found: list[PlacedQuantity]) -> list[PlacedQuantity]:
     """ "5-10 mSv", "5, 10 and 15 mSv": the last unit is everybody's."""
-    shared: list[Quantity] = []
-    following: tuple[int, Quantity] | None = None
-    for start, end, quantity in reversed(found):
+    shared: list[PlacedQuantity] = []
+    following: PlacedQuantity | None = None
+    for placed in reversed(found):
+        quantity = placed.quantity
         if (
             following is not None
             and not quantity.unit
             and not quantity.counted
-            and following[1].unit not in ("", "ref", "code")
-            and not following[1].unit.startswith("month")
-            and end <= following[0]
-            and _CONNECTOR.match(text[end : following[0]])
+            and following.quantity.unit not in ("", "ref", "code")
+            and not following.quantity.unit.startswith("month")
+            and placed.end <= following.start
+            and _CONNECTOR.match(text[placed.end : following.start])
         ):
-            quantity = replace(quantity, unit=following[1].unit, per=following[1].per)
-        shared.append(quantity)
-        following = (start, quantity)
+            unit, per = following.quantity.unit, following.quantity.per
+            placed = replace(placed, quantity=replace(quantity, unit=unit, per=per))
+        shared.append(placed)
+        following = placed
     return shared[::-1]

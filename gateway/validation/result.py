@@ -10,6 +10,7 @@ class StatementFlag(StrEnum):
     """Let through, but marked."""
 
     NEGATION_MISSING = "negation_missing"
+    OTHER_LANGUAGE = "other_language"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class ValidationCounts:
     statements_uncited: int = 0
     statements_unsupported_number: int = 0
     statements_flagged: int = 0
+    statements_other_language: int = 0
+    statements_unsafe: int = 0
 
     def __add__(self, other: ValidationCounts) -> ValidationCounts:
         return ValidationCounts(
@@ -67,6 +70,8 @@ class ValidationCounts:
             self.statements_uncited + other.statements_uncited,
             self.statements_unsupported_number + other.statements_unsupported_number,
             self.statements_flagged + other.statements_flagged,
+            self.statements_other_language + other.statements_other_language,
+            self.statements_unsafe + other.statements_unsafe,
         )
 
 
@@ -76,7 +81,8 @@ class ValidatedAnswer:
 
     Attributes:
         statements: kept statements in the generator's order. None left = abstain.
-        insufficient, missing: as the generator said.
+        insufficient: as the generator said.
+        missing: what it said is missing, "" when that may not be shown.
         conflicts: contradictions about passages of this question.
         counts: what was done to the generator's output.
         refused: the policy demands to abstain from the whole answer; `statements` is empty then.

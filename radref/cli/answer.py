@@ -14,6 +14,10 @@ _REASONS = {
     answer_pb2.ABSTENTION_REASON_CONFLICT: "conflicting passages",
     answer_pb2.ABSTENTION_REASON_OUT_OF_SCOPE: "out of scope",
 }
+_FLAGS = {
+    answer_pb2.STATEMENT_FLAG_NEGATION_MISSING: "the source has a negation",
+    answer_pb2.STATEMENT_FLAG_OTHER_LANGUAGE: "not in the language of the question",
+}
 
 
 def show_answer(console: Console, response: gateway_pb2.GenerateResponse) -> None:
@@ -43,7 +47,7 @@ def _show_statements(console: Console, response: gateway_pb2.GenerateResponse) -
             quotes.setdefault(number, []).append(citation.quote)
             if number not in marks:
                 marks.append(number)
-        flag = " (check: the source has a negation)" if statement.flags else ""
+        flag = "".join(f" (check: {_FLAGS[flag]})" for flag in statement.flags if flag in _FLAGS)
         console.print(Text(f"• {statement.text} " + "".join(f"[{n}]" for n in marks) + flag))
     console.print()
     for (citation_id, section_path), number in numbers.items():

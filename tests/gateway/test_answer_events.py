@@ -150,7 +150,7 @@ async def test_reported_contradictions_without_a_statement_are_a_conflict() -> N
         "see https://example.org",
         "<script>alert(1)</script>",
         f"source {'a' * 20}",
-        "word " * 100,
+        "word " * 500,
     ],
 )
 async def test_what_a_model_says_is_missing_is_no_way_around_the_validator(missing: str) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from gateway.model import DocumentInfo, Passage
-from gateway.prompting.prompt import build_prompt, neutralise
+from gateway.prompting.neutralise import neutralise
+from gateway.prompting.prompt import build_prompt
 
 
 def passage(text: str, title: str = "Title") -> Passage:

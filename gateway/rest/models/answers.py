@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.rest.models.passages import CitationId, RankedCandidate, RankedParent
+from gateway.rest.models.passages import CitationId, Path, RankedCandidate, RankedParent
 
+Flag = Literal["negation_missing", "other_language"]
 Outcome = Literal["answered", "partially_answered", "abstained"]
 
 
@@ -37,9 +39,9 @@ class Statement(_Part):
 
     text: str = Field(description="Text, in the language of the question or of the quoted passage.")
     citations: list[Citation] = Field(min_length=1, description="What it rests on, at least one.")
-    flags: list[Literal["negation_missing"]] = Field(
-        description="What the validator flagged but let through: the quotation holds a negation that the "
-        "statement lacks."
+    flags: list[Flag] = Field(
+        description="What the validator flagged but let through: negation_missing: the quotation holds a "
+        "negation that the statement lacks; other_language: neither the question's language nor a quotation."
     )
 
 
@@ -54,6 +56,33 @@ class Abstention(_Part):
     message: str = Field(description="For people: what is missing and what to add to the question.")
 
 
+class ContradictingPlace(_Part):
+    """A place that contradicts another."""
+
+    citation_id: CitationId
+    start: int = Field(ge=0, description="First code point of the quotation in the passage's text.")
+    end: int = Field(ge=0, description="One past its last code point.")
+    quote: str = Field(description="The quotation as it stands in the passage; of a table the row.")
+    value: str = Field(description="The number with its unit as it stands there.")
+    section_path: Path
+    document_id: str = Field(description="Document.")
+    title: str = Field(description="Its title.")
+    version: int = Field(ge=0, description="Its version, from 1.")
+    year: int = Field(ge=0, description="Its year; 0 = not told.")
+    effective_from: datetime | None = Field(description="In force from; null = not told.")
+    authority: str = Field(description='Who issued it; "" = not told.')
+
+
+class Contradiction(_Part):
+    """Two places that give different numbers for one quantity."""
+
+    first: ContradictingPlace = Field(description="One place.")
+    second: ContradictingPlace = Field(description="The other.")
+    newer: Literal["unknown", "first", "second"] = Field(
+        description="Which is of the newer document, by what the documents say."
+    )
+
+
 class Notice(_Part):
     """Something the user should know."""
 
@@ -66,6 +95,10 @@ class Notice(_Part):
     )
     message: str = Field(description="For people.")
     citation_ids: list[CitationId] = Field(description="Passages it is about.")
+    contradiction: Contradiction | None = Field(
+        description="With contradiction: both places, when radref itself found that numbers differ; null "
+        "when only the generator said so."
+    )
 
 
 class ValidationCounts(_Part):
@@ -82,6 +115,12 @@ class ValidationCounts(_Part):
         ge=0, description="Statements dropped because a number has no support in their quotations."
     )
     statements_flagged: int = Field(ge=0, description="Statements flagged for a missing negation.")
+    statements_other_language: int = Field(
+        ge=0, description="Statements in another language than the question that are no quotation."
+    )
+    statements_unsafe: int = Field(
+        ge=0, description="Statements dropped because of what stands in them, e.g. an address of nobody's."
+    )
 
 
 class StageTiming(_Part):

@@ -16,13 +16,14 @@ MODELS = (
     *(passages.PageRange, passages.DocumentMetadata, passages.Passage, passages.Span, passages.ChildHit),
     *(passages.RankedParent, passages.RankedCandidate, passages.GetSourceResponse),
     *(answers.PromptPart, answers.Citation, answers.Statement, answers.Abstention, answers.Notice),
+    *(answers.Contradiction, answers.ContradictingPlace),
     *(answers.ValidationCounts, answers.StageTiming, answers.Versions, answers.TokenUsage),
     *(answers.SearchResponse, answers.PromptResponse, answers.GenerateResponse),
     *(answers.StreamSources, answers.StreamEnd),
 )
 FILES = (documents_pb2, answer_pb2, consult_pb2, gateway_pb2)
 # What an unset enumeration means in JSON; elsewhere it is never sent.
-UNSET = {"Validity": "unknown", "RerankMode": "default"}
+UNSET = {"Validity": "unknown", "RerankMode": "default", "NewerPlace": "unknown"}
 # A passage that can be cited was indexed: the states before that cannot occur.
 NOT_CITED = {"received", "parsed", "approved", "rejected", "failed"}
 

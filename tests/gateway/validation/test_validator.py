@@ -174,7 +174,7 @@ def test_whatever_is_generated_what_is_shown_is_quoted(
             assert citation.quote == passages[citation.id].text[citation.start : citation.end]
             assert citation.quote.strip()
     counts = result.counts
-    dropped = counts.statements_uncited + counts.statements_unsupported_number
+    dropped = counts.statements_uncited + counts.statements_unsupported_number + counts.statements_unsafe
     assert counts.statements_kept + dropped == len(answer.statements)
     cited = sum(len(item.citations) for item in answer.statements)
     assert counts.citations_unknown + counts.citations_misquoted <= cited

@@ -22,42 +22,49 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from radref.api.common.v1 import documents_pb2 as radref_dot_api_dot_common_dot_v1_dot_documents__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"radref/api/gateway/v1/answer.proto\x12\x15radref.api.gateway.v1\x1a$radref/api/common/v1/documents.proto\"\xaf\x02\n\x0cRankedParent\x12.\n\x07passage\x18\x01 \x01(\x0b\x32\x1d.radref.api.common.v1.Passage\x12\x0c\n\x04rank\x18\x02 \x01(\r\x12\x11\n\trrf_score\x18\x03 \x01(\x01\x12\x19\n\x0crerank_score\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x30\n\x08\x63hildren\x18\x05 \x03(\x0b\x32\x1e.radref.api.common.v1.ChildHit\x12\x1e\n\x16\x64uplicate_document_ids\x18\x06 \x03(\t\x12\x18\n\x0b\x64\x65nse_score\x18\x07 \x01(\x01H\x01\x88\x01\x01\x12\x17\n\nbm25_score\x18\x08 \x01(\x01H\x02\x88\x01\x01\x42\x0f\n\r_rerank_scoreB\x0e\n\x0c_dense_scoreB\r\n\x0b_bm25_score\"+\n\nPromptPart\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\"\x82\x01\n\tStatement\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x32\n\tcitations\x18\x02 \x03(\x0b\x32\x1f.radref.api.gateway.v1.Citation\x12\x33\n\x05\x66lags\x18\x03 \x03(\x0e\x32$.radref.api.gateway.v1.StatementFlag\"`\n\x08\x43itation\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\r\n\x05start\x18\x02 \x01(\r\x12\x0b\n\x03\x65nd\x18\x03 \x01(\r\x12\r\n\x05quote\x18\x04 \x01(\t\x12\x14\n\x0csection_path\x18\x05 \x03(\t\"V\n\nAbstention\x12\x37\n\x06reason\x18\x01 \x01(\x0e\x32\'.radref.api.gateway.v1.AbstentionReason\x12\x0f\n\x07message\x18\x02 \x01(\t\"`\n\x06Notice\x12/\n\x04kind\x18\x01 \x01(\x0e\x32!.radref.api.gateway.v1.NoticeKind\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x14\n\x0c\x63itation_ids\x18\x03 \x03(\t\"\xdb\x01\n\x10ValidationCounts\x12\x17\n\x0f\x63itations_valid\x18\x01 \x01(\r\x12\x19\n\x11\x63itations_unknown\x18\x02 \x01(\r\x12\x1b\n\x13\x63itations_misquoted\x18\x03 \x01(\r\x12\x17\n\x0fstatements_kept\x18\x04 \x01(\r\x12\x1a\n\x12statements_uncited\x18\x05 \x01(\r\x12%\n\x1dstatements_unsupported_number\x18\x06 \x01(\r\x12\x1a\n\x12statements_flagged\x18\x07 \x01(\r\"2\n\x0bStageTiming\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x14\n\x0cmilliseconds\x18\x02 \x01(\x01\"y\n\x08Versions\x12\x0e\n\x06prompt\x18\x01 \x01(\t\x12\x16\n\x0eknowledge_base\x18\x02 \x01(\x04\x12\x10\n\x08\x65mbedder\x18\x03 \x01(\t\x12\x10\n\x08reranker\x18\x04 \x01(\t\x12\x11\n\tgenerator\x18\x05 \x01(\t\x12\x0e\n\x06radref\x18\x06 \x01(\t\">\n\nTokenUsage\x12\x15\n\rprompt_tokens\x18\x01 \x01(\r\x12\x19\n\x11\x63ompletion_tokens\x18\x02 \x01(\r*o\n\x07Outcome\x12\x17\n\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x14\n\x10OUTCOME_ANSWERED\x10\x01\x12\x1e\n\x1aOUTCOME_PARTIALLY_ANSWERED\x10\x02\x12\x15\n\x11OUTCOME_ABSTAINED\x10\x03*T\n\rStatementFlag\x12\x1e\n\x1aSTATEMENT_FLAG_UNSPECIFIED\x10\x00\x12#\n\x1fSTATEMENT_FLAG_NEGATION_MISSING\x10\x01*\xcf\x01\n\x10\x41\x62stentionReason\x12!\n\x1d\x41\x42STENTION_REASON_UNSPECIFIED\x10\x00\x12+\n\'ABSTENTION_REASON_INSUFFICIENT_EVIDENCE\x10\x01\x12\'\n#ABSTENTION_REASON_NO_VALID_CITATION\x10\x02\x12\x1e\n\x1a\x41\x42STENTION_REASON_CONFLICT\x10\x03\x12\"\n\x1e\x41\x42STENTION_REASON_OUT_OF_SCOPE\x10\x04*\xcf\x01\n\nNoticeKind\x12\x1b\n\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12#\n\x1fNOTICE_KIND_MISSING_INFORMATION\x10\x01\x12\x1f\n\x1bNOTICE_KIND_DEGRADED_SEARCH\x10\x02\x12\x1d\n\x19NOTICE_KIND_CONTRADICTION\x10\x03\x12!\n\x1dNOTICE_KIND_CONTEXT_TRUNCATED\x10\x04\x12\x1c\n\x18NOTICE_KIND_NOT_IN_FORCE\x10\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"radref/api/gateway/v1/answer.proto\x12\x15radref.api.gateway.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$radref/api/common/v1/documents.proto\"\xaf\x02\n\x0cRankedParent\x12.\n\x07passage\x18\x01 \x01(\x0b\x32\x1d.radref.api.common.v1.Passage\x12\x0c\n\x04rank\x18\x02 \x01(\r\x12\x11\n\trrf_score\x18\x03 \x01(\x01\x12\x19\n\x0crerank_score\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x30\n\x08\x63hildren\x18\x05 \x03(\x0b\x32\x1e.radref.api.common.v1.ChildHit\x12\x1e\n\x16\x64uplicate_document_ids\x18\x06 \x03(\t\x12\x18\n\x0b\x64\x65nse_score\x18\x07 \x01(\x01H\x01\x88\x01\x01\x12\x17\n\nbm25_score\x18\x08 \x01(\x01H\x02\x88\x01\x01\x42\x0f\n\r_rerank_scoreB\x0e\n\x0c_dense_scoreB\r\n\x0b_bm25_score\"+\n\nPromptPart\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\"\x82\x01\n\tStatement\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x32\n\tcitations\x18\x02 \x03(\x0b\x32\x1f.radref.api.gateway.v1.Citation\x12\x33\n\x05\x66lags\x18\x03 \x03(\x0e\x32$.radref.api.gateway.v1.StatementFlag\"`\n\x08\x43itation\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\r\n\x05start\x18\x02 \x01(\r\x12\x0b\n\x03\x65nd\x18\x03 \x01(\r\x12\r\n\x05quote\x18\x04 \x01(\t\x12\x14\n\x0csection_path\x18\x05 \x03(\t\"V\n\nAbstention\x12\x37\n\x06reason\x18\x01 \x01(\x0e\x32\'.radref.api.gateway.v1.AbstentionReason\x12\x0f\n\x07message\x18\x02 \x01(\t\"\x9d\x01\n\x06Notice\x12/\n\x04kind\x18\x01 \x01(\x0e\x32!.radref.api.gateway.v1.NoticeKind\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x14\n\x0c\x63itation_ids\x18\x03 \x03(\t\x12;\n\rcontradiction\x18\x04 \x01(\x0b\x32$.radref.api.gateway.v1.Contradiction\"\xb6\x01\n\rContradiction\x12\x38\n\x05\x66irst\x18\x01 \x01(\x0b\x32).radref.api.gateway.v1.ContradictingPlace\x12\x39\n\x06second\x18\x02 \x01(\x0b\x32).radref.api.gateway.v1.ContradictingPlace\x12\x30\n\x05newer\x18\x03 \x01(\x0e\x32!.radref.api.gateway.v1.NewerPlace\"\x83\x02\n\x12\x43ontradictingPlace\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\r\n\x05start\x18\x02 \x01(\r\x12\x0b\n\x03\x65nd\x18\x03 \x01(\r\x12\r\n\x05quote\x18\x04 \x01(\t\x12\r\n\x05value\x18\x05 \x01(\t\x12\x14\n\x0csection_path\x18\x06 \x03(\t\x12\x13\n\x0b\x64ocument_id\x18\x07 \x01(\t\x12\r\n\x05title\x18\x08 \x01(\t\x12\x0f\n\x07version\x18\t \x01(\r\x12\x0c\n\x04year\x18\n \x01(\r\x12\x32\n\x0e\x65\x66\x66\x65\x63tive_from\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tauthority\x18\x0c \x01(\t\"\x99\x02\n\x10ValidationCounts\x12\x17\n\x0f\x63itations_valid\x18\x01 \x01(\r\x12\x19\n\x11\x63itations_unknown\x18\x02 \x01(\r\x12\x1b\n\x13\x63itations_misquoted\x18\x03 \x01(\r\x12\x17\n\x0fstatements_kept\x18\x04 \x01(\r\x12\x1a\n\x12statements_uncited\x18\x05 \x01(\r\x12%\n\x1dstatements_unsupported_number\x18\x06 \x01(\r\x12\x1a\n\x12statements_flagged\x18\x07 \x01(\r\x12!\n\x19statements_other_language\x18\x08 \x01(\r\x12\x19\n\x11statements_unsafe\x18\t \x01(\r\"2\n\x0bStageTiming\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x14\n\x0cmilliseconds\x18\x02 \x01(\x01\"y\n\x08Versions\x12\x0e\n\x06prompt\x18\x01 \x01(\t\x12\x16\n\x0eknowledge_base\x18\x02 \x01(\x04\x12\x10\n\x08\x65mbedder\x18\x03 \x01(\t\x12\x10\n\x08reranker\x18\x04 \x01(\t\x12\x11\n\tgenerator\x18\x05 \x01(\t\x12\x0e\n\x06radref\x18\x06 \x01(\t\">\n\nTokenUsage\x12\x15\n\rprompt_tokens\x18\x01 \x01(\r\x12\x19\n\x11\x63ompletion_tokens\x18\x02 \x01(\r*o\n\x07Outcome\x12\x17\n\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x14\n\x10OUTCOME_ANSWERED\x10\x01\x12\x1e\n\x1aOUTCOME_PARTIALLY_ANSWERED\x10\x02\x12\x15\n\x11OUTCOME_ABSTAINED\x10\x03*w\n\rStatementFlag\x12\x1e\n\x1aSTATEMENT_FLAG_UNSPECIFIED\x10\x00\x12#\n\x1fSTATEMENT_FLAG_NEGATION_MISSING\x10\x01\x12!\n\x1dSTATEMENT_FLAG_OTHER_LANGUAGE\x10\x02*\xcf\x01\n\x10\x41\x62stentionReason\x12!\n\x1d\x41\x42STENTION_REASON_UNSPECIFIED\x10\x00\x12+\n\'ABSTENTION_REASON_INSUFFICIENT_EVIDENCE\x10\x01\x12\'\n#ABSTENTION_REASON_NO_VALID_CITATION\x10\x02\x12\x1e\n\x1a\x41\x42STENTION_REASON_CONFLICT\x10\x03\x12\"\n\x1e\x41\x42STENTION_REASON_OUT_OF_SCOPE\x10\x04*X\n\nNewerPlace\x12\x1b\n\x17NEWER_PLACE_UNSPECIFIED\x10\x00\x12\x15\n\x11NEWER_PLACE_FIRST\x10\x01\x12\x16\n\x12NEWER_PLACE_SECOND\x10\x02*\xcf\x01\n\nNoticeKind\x12\x1b\n\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12#\n\x1fNOTICE_KIND_MISSING_INFORMATION\x10\x01\x12\x1f\n\x1bNOTICE_KIND_DEGRADED_SEARCH\x10\x02\x12\x1d\n\x19NOTICE_KIND_CONTRADICTION\x10\x03\x12!\n\x1dNOTICE_KIND_CONTEXT_TRUNCATED\x10\x04\x12\x1c\n\x18NOTICE_KIND_NOT_IN_FORCE\x10\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'radref.api.gateway.v1.answer_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_OUTCOME']._serialized_start=1328
-  _globals['_OUTCOME']._serialized_end=1439
-  _globals['_STATEMENTFLAG']._serialized_start=1441
-  _globals['_STATEMENTFLAG']._serialized_end=1525
-  _globals['_ABSTENTIONREASON']._serialized_start=1528
-  _globals['_ABSTENTIONREASON']._serialized_end=1735
-  _globals['_NOTICEKIND']._serialized_start=1738
-  _globals['_NOTICEKIND']._serialized_end=1945
-  _globals['_RANKEDPARENT']._serialized_start=100
-  _globals['_RANKEDPARENT']._serialized_end=403
-  _globals['_PROMPTPART']._serialized_start=405
-  _globals['_PROMPTPART']._serialized_end=448
-  _globals['_STATEMENT']._serialized_start=451
-  _globals['_STATEMENT']._serialized_end=581
-  _globals['_CITATION']._serialized_start=583
-  _globals['_CITATION']._serialized_end=679
-  _globals['_ABSTENTION']._serialized_start=681
-  _globals['_ABSTENTION']._serialized_end=767
-  _globals['_NOTICE']._serialized_start=769
-  _globals['_NOTICE']._serialized_end=865
-  _globals['_VALIDATIONCOUNTS']._serialized_start=868
-  _globals['_VALIDATIONCOUNTS']._serialized_end=1087
-  _globals['_STAGETIMING']._serialized_start=1089
-  _globals['_STAGETIMING']._serialized_end=1139
-  _globals['_VERSIONS']._serialized_start=1141
-  _globals['_VERSIONS']._serialized_end=1262
-  _globals['_TOKENUSAGE']._serialized_start=1264
-  _globals['_TOKENUSAGE']._serialized_end=1326
+  _globals['_OUTCOME']._serialized_start=1932
+  _globals['_OUTCOME']._serialized_end=2043
+  _globals['_STATEMENTFLAG']._serialized_start=2045
+  _globals['_STATEMENTFLAG']._serialized_end=2164
+  _globals['_ABSTENTIONREASON']._serialized_start=2167
+  _globals['_ABSTENTIONREASON']._serialized_end=2374
+  _globals['_NEWERPLACE']._serialized_start=2376
+  _globals['_NEWERPLACE']._serialized_end=2464
+  _globals['_NOTICEKIND']._serialized_start=2467
+  _globals['_NOTICEKIND']._serialized_end=2674
+  _globals['_RANKEDPARENT']._serialized_start=133
+  _globals['_RANKEDPARENT']._serialized_end=436
+  _globals['_PROMPTPART']._serialized_start=438
+  _globals['_PROMPTPART']._serialized_end=481
+  _globals['_STATEMENT']._serialized_start=484
+  _globals['_STATEMENT']._serialized_end=614
+  _globals['_CITATION']._serialized_start=616
+  _globals['_CITATION']._serialized_end=712
+  _globals['_ABSTENTION']._serialized_start=714
+  _globals['_ABSTENTION']._serialized_end=800
+  _globals['_NOTICE']._serialized_start=803
+  _globals['_NOTICE']._serialized_end=960
+  _globals['_CONTRADICTION']._serialized_start=963
+  _globals['_CONTRADICTION']._serialized_end=1145
+  _globals['_CONTRADICTINGPLACE']._serialized_start=1148
+  _globals['_CONTRADICTINGPLACE']._serialized_end=1407
+  _globals['_VALIDATIONCOUNTS']._serialized_start=1410
+  _globals['_VALIDATIONCOUNTS']._serialized_end=1691
+  _globals['_STAGETIMING']._serialized_start=1693
+  _globals['_STAGETIMING']._serialized_end=1743
+  _globals['_VERSIONS']._serialized_start=1745
+  _globals['_VERSIONS']._serialized_end=1866
+  _globals['_TOKENUSAGE']._serialized_start=1868
+  _globals['_TOKENUSAGE']._serialized_end=1930
 # @@protoc_insertion_point(module_scope)

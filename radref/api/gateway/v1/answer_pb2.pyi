@@ -6,6 +6,7 @@ Parts of an answer."""
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from radref.api.common.v1 import documents_pb2 as _documents_pb2
@@ -58,6 +59,8 @@ class _StatementFlagEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Stateme
     """Never sent."""
     STATEMENT_FLAG_NEGATION_MISSING: _StatementFlag.ValueType  # 1
     """The quotation holds a negation that the statement lacks."""
+    STATEMENT_FLAG_OTHER_LANGUAGE: _StatementFlag.ValueType  # 2
+    """The text is in another language than the question and no quotation of a passage."""
 
 class StatementFlag(_StatementFlag, metaclass=_StatementFlagEnumTypeWrapper):
     """What the validator flagged."""
@@ -66,6 +69,8 @@ STATEMENT_FLAG_UNSPECIFIED: StatementFlag.ValueType  # 0
 """Never sent."""
 STATEMENT_FLAG_NEGATION_MISSING: StatementFlag.ValueType  # 1
 """The quotation holds a negation that the statement lacks."""
+STATEMENT_FLAG_OTHER_LANGUAGE: StatementFlag.ValueType  # 2
+"""The text is in another language than the question and no quotation of a passage."""
 Global___StatementFlag: _TypeAlias = StatementFlag  # noqa: Y015
 
 class _AbstentionReason:
@@ -99,6 +104,30 @@ ABSTENTION_REASON_CONFLICT: AbstentionReason.ValueType  # 3
 ABSTENTION_REASON_OUT_OF_SCOPE: AbstentionReason.ValueType  # 4
 """The question lies outside what the knowledge base is for."""
 Global___AbstentionReason: _TypeAlias = AbstentionReason  # noqa: Y015
+
+class _NewerPlace:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _NewerPlaceEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NewerPlace.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    NEWER_PLACE_UNSPECIFIED: _NewerPlace.ValueType  # 0
+    """Not told."""
+    NEWER_PLACE_FIRST: _NewerPlace.ValueType  # 1
+    """The first."""
+    NEWER_PLACE_SECOND: _NewerPlace.ValueType  # 2
+    """The second."""
+
+class NewerPlace(_NewerPlace, metaclass=_NewerPlaceEnumTypeWrapper):
+    """Which of two places is of the newer document, by what the documents say: supersession, version, date, year."""
+
+NEWER_PLACE_UNSPECIFIED: NewerPlace.ValueType  # 0
+"""Not told."""
+NEWER_PLACE_FIRST: NewerPlace.ValueType  # 1
+"""The first."""
+NEWER_PLACE_SECOND: NewerPlace.ValueType  # 2
+"""The second."""
+Global___NewerPlace: _TypeAlias = NewerPlace  # noqa: Y015
 
 class _NoticeKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -338,6 +367,7 @@ class Notice(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     CITATION_IDS_FIELD_NUMBER: _builtins.int
+    CONTRADICTION_FIELD_NUMBER: _builtins.int
     kind: Global___NoticeKind.ValueType
     """The kind."""
     message: _builtins.str
@@ -346,20 +376,131 @@ class Notice(_message.Message):
     def citation_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Passages it is about."""
 
+    @_builtins.property
+    def contradiction(self) -> Global___Contradiction:
+        """With NOTICE_KIND_CONTRADICTION: both places, when radref itself found that numbers differ; absent when only the
+        generator said so.
+        """
+
     def __init__(
         self,
         *,
         kind: Global___NoticeKind.ValueType = ...,
         message: _builtins.str = ...,
         citation_ids: _abc.Iterable[_builtins.str] | None = ...,
+        contradiction: Global___Contradiction | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["contradiction", b"contradiction"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_ids", b"citation_ids", "kind", b"kind", "message", b"message"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_ids", b"citation_ids", "contradiction", b"contradiction", "kind", b"kind", "message", b"message"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Notice: _TypeAlias = Notice  # noqa: Y015
+
+@_typing.final
+class Contradiction(_message.Message):
+    """Two places that give different numbers for one quantity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    SECOND_FIELD_NUMBER: _builtins.int
+    NEWER_FIELD_NUMBER: _builtins.int
+    newer: Global___NewerPlace.ValueType
+    """Which is of the newer document."""
+    @_builtins.property
+    def first(self) -> Global___ContradictingPlace:
+        """One place."""
+
+    @_builtins.property
+    def second(self) -> Global___ContradictingPlace:
+        """The other."""
+
+    def __init__(
+        self,
+        *,
+        first: Global___ContradictingPlace | None = ...,
+        second: Global___ContradictingPlace | None = ...,
+        newer: Global___NewerPlace.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "second", b"second"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "newer", b"newer", "second", b"second"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Contradiction: _TypeAlias = Contradiction  # noqa: Y015
+
+@_typing.final
+class ContradictingPlace(_message.Message):
+    """A place that contradicts another."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CITATION_ID_FIELD_NUMBER: _builtins.int
+    START_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
+    QUOTE_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    SECTION_PATH_FIELD_NUMBER: _builtins.int
+    DOCUMENT_ID_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    YEAR_FIELD_NUMBER: _builtins.int
+    EFFECTIVE_FROM_FIELD_NUMBER: _builtins.int
+    AUTHORITY_FIELD_NUMBER: _builtins.int
+    citation_id: _builtins.str
+    """Id of the passage, resolvable by GetSource for ever."""
+    start: _builtins.int
+    """First code point of the quotation in the passage's text."""
+    end: _builtins.int
+    """One past its last code point."""
+    quote: _builtins.str
+    """The quotation as it stands in the passage; of a table the row."""
+    value: _builtins.str
+    """The number with its unit as it stands there."""
+    document_id: _builtins.str
+    """Document."""
+    title: _builtins.str
+    """Its title."""
+    version: _builtins.int
+    """Its version, from 1."""
+    year: _builtins.int
+    """Its year; 0 = not told."""
+    authority: _builtins.str
+    """Who issued it; empty = not told."""
+    @_builtins.property
+    def section_path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Heading path at the quotation, outermost first."""
+
+    @_builtins.property
+    def effective_from(self) -> _timestamp_pb2.Timestamp:
+        """In force from; absent = not told."""
+
+    def __init__(
+        self,
+        *,
+        citation_id: _builtins.str = ...,
+        start: _builtins.int = ...,
+        end: _builtins.int = ...,
+        quote: _builtins.str = ...,
+        value: _builtins.str = ...,
+        section_path: _abc.Iterable[_builtins.str] | None = ...,
+        document_id: _builtins.str = ...,
+        title: _builtins.str = ...,
+        version: _builtins.int = ...,
+        year: _builtins.int = ...,
+        effective_from: _timestamp_pb2.Timestamp | None = ...,
+        authority: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["effective_from", b"effective_from"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authority", b"authority", "citation_id", b"citation_id", "document_id", b"document_id", "effective_from", b"effective_from", "end", b"end", "quote", b"quote", "section_path", b"section_path", "start", b"start", "title", b"title", "value", b"value", "version", b"version", "year", b"year"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ContradictingPlace: _TypeAlias = ContradictingPlace  # noqa: Y015
 
 @_typing.final
 class ValidationCounts(_message.Message):
@@ -374,6 +515,8 @@ class ValidationCounts(_message.Message):
     STATEMENTS_UNCITED_FIELD_NUMBER: _builtins.int
     STATEMENTS_UNSUPPORTED_NUMBER_FIELD_NUMBER: _builtins.int
     STATEMENTS_FLAGGED_FIELD_NUMBER: _builtins.int
+    STATEMENTS_OTHER_LANGUAGE_FIELD_NUMBER: _builtins.int
+    STATEMENTS_UNSAFE_FIELD_NUMBER: _builtins.int
     citations_valid: _builtins.int
     """Citations that held."""
     citations_unknown: _builtins.int
@@ -388,6 +531,10 @@ class ValidationCounts(_message.Message):
     """Statements dropped because a number has no support in their quotations."""
     statements_flagged: _builtins.int
     """Statements flagged for a missing negation."""
+    statements_other_language: _builtins.int
+    """Statements in another language than the question that are no quotation: flagged or dropped, as the policy says."""
+    statements_unsafe: _builtins.int
+    """Statements dropped because of what stands in them: nothing but markers, a link or address no quotation holds."""
     def __init__(
         self,
         *,
@@ -398,10 +545,12 @@ class ValidationCounts(_message.Message):
         statements_uncited: _builtins.int = ...,
         statements_unsupported_number: _builtins.int = ...,
         statements_flagged: _builtins.int = ...,
+        statements_other_language: _builtins.int = ...,
+        statements_unsafe: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["citations_misquoted", b"citations_misquoted", "citations_unknown", b"citations_unknown", "citations_valid", b"citations_valid", "statements_flagged", b"statements_flagged", "statements_kept", b"statements_kept", "statements_uncited", b"statements_uncited", "statements_unsupported_number", b"statements_unsupported_number"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citations_misquoted", b"citations_misquoted", "citations_unknown", b"citations_unknown", "citations_valid", b"citations_valid", "statements_flagged", b"statements_flagged", "statements_kept", b"statements_kept", "statements_other_language", b"statements_other_language", "statements_uncited", b"statements_uncited", "statements_unsafe", b"statements_unsafe", "statements_unsupported_number", b"statements_unsupported_number"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

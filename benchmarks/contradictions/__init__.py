@@ -1,0 +1,1 @@
+"""Precision and recall of the notices for contradicting passages."""
