@@ -15,7 +15,7 @@ from inference_svc.generators.extractive.wording import not_found, partly_found
 from inference_svc.generators.generator import Grounding
 from radref.asked import read_question
 
-VERSION: Final = "extractive-1"
+VERSION: Final = "extractive-2"
 """Changes whenever the same input may give another output; goes into the generator's fingerprint."""
 
 

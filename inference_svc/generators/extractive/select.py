@@ -13,6 +13,7 @@ import numpy as np
 from inference_svc.generators.extractive.lexical import LexicalScorer, is_cyrillic
 from inference_svc.generators.extractive.places import Embedding, Span
 from inference_svc.generators.extractive.units import ReadPassage, Unit, UnitKind
+from inference_svc.generators.fitted import MIN_COSINE, MIN_COSINE_FURTHER
 from radref.asked import Asked, holds, names_attribute, read_specifics
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -25,23 +26,25 @@ EMBEDDED_LENGTH: Final = 240
 
 @dataclass(frozen=True, slots=True)
 class SelectionPolicy:
-    """Weights and thresholds of the choice. All scores are 0-1 before weighting.
+    """Weights and thresholds of the choice. All parts of a score are 0-1 before weighting.
 
-    The coverage thresholds were set on the development questions (five BM25 passages each, the gold passage
-    always among them): 50 of 58 answerable questions were answered, 26 of 44 unanswerable ones turned away.
-    With 0.10 throughout it was 53 and 20, with 0.30 throughout 23 and 37. The other values are judgement.
+    The two cosines are absolute and belong to one embedder. `min_cosine` decides whether there is an answer:
+    of a dozen signals of a search and its passages, the cosine of the best unit that holds what is asked
+    tells answerable from unanswerable development questions best (AUC 0.80; coverage of the question's words
+    0.71, best cosine whatever is asked 0.69, best BM25 0.50), and others beside it made it worse out of fold.
+    Figures and the command that fits it: docs/answering.md.
 
     Attributes:
         lexical, dense, prior: weights of coverage of the question's words, of cosine among the compared units
-            (scaled to 0-1 within them, so that no embedder's own range matters), and of rank and hits.
+            (scaled to 0-1 within them), and of the passage's rank and the hits in it.
+        rank_share: share of the passage's rank in the prior, 0-1; the rest is whether retrieval hit the unit.
         asked_bonus: added when the unit holds the kind of answer asked for.
         max_statements: 1-16.
+        min_cosine: a unit that holds what is asked must reach it, -1 to 1; else "not found".
+        min_cosine_further: a unit beside the best one must reach it: where the evidence is thin, one
+            statement is shown and no more.
         near_best: a further unit must score at least this share of the best one.
-        min_coverage: share of the question's words, by rarity, that a unit with its headings and title must
-            hold; below it the answer is "not found". Not asked for across scripts.
-        min_coverage_asked: the same when a kind of quantity is asked for: a number of the right kind stands
-            in many a passage, so the words must tell that it is the right one.
-        min_coverage_unknown_name: the same when the question has a name that no passage knows.
+        near_best_elsewhere: the same for a unit of another passage, unless it holds another thing asked for.
         overlap: units that share more of their words than this (Jaccard) say the same.
         sibling_overlap: units of one passage under different headings that share more of their own words than
             this, with other numbers, speak of different groups: all are shown, up to twice max_statements.
@@ -49,28 +52,28 @@ class SelectionPolicy:
 
     lexical: float = 0.55
     dense: float = 0.30
-    prior: float = 0.15
+    prior: float = 0.30
+    rank_share: float = 0.8
     asked_bonus: float = 0.15
     max_statements: int = 4
+    min_cosine: float = MIN_COSINE
+    min_cosine_further: float = MIN_COSINE_FURTHER
     near_best: float = 0.68
-    min_coverage: float = 0.10
-    min_coverage_asked: float = 0.18
-    min_coverage_unknown_name: float = 0.35
+    near_best_elsewhere: float = 0.9
     overlap: float = 0.6
     sibling_overlap: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A unit with its scores."""
+    """A unit with its score; `cosine` with the question is absolute, and -1 until it is compared."""
 
     passage: int
     number: int
     score: float
-    coverage: float
-    held: frozenset[str]
     kinds: frozenset[frozenset[str]]
     cross_script: bool
+    cosine: float = -1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +103,9 @@ async def select(
     if not candidates:
         return Selection((), asked.kinds)
     cosines = await _cosines(query, candidates, passages, embedding)
-    scored = [
-        _with_vectors(candidate, float(cosine), policy)
-        for candidate, cosine in zip(candidates, cosines, strict=True)
-    ]
+    scored = _with_vectors(candidates, cosines, policy)
     scored.sort(key=lambda unit: (-unit.score, unit.passage, unit.number))
-    return _choose(scored, scorer, passages, asked, _needed_coverage(query, asked, passages, policy), policy)
+    return _choose(scored, scorer, passages, asked, policy)
 
 
 def _score_words(
@@ -126,20 +126,12 @@ def _score_words(
             coverage = scorer.coverage(index, number)
             kinds = frozenset(kind for kind in asked.kinds if answers(read, unit, asked, kind))
             lexical = 0.0 if cross[index] else coverage.own
-            score = policy.lexical * lexical + policy.prior * _prior(index, unit, read)
+            score = policy.lexical * lexical + policy.prior * _prior(index, unit, read, policy.rank_share)
             if kinds:
                 score += policy.asked_bonus
-            found.append(Scored(index, number, score, coverage.anywhere, coverage.held, kinds, cross[index]))
+            found.append(Scored(index, number, score, kinds, cross[index]))
     found.sort(key=lambda unit: (-unit.score, unit.passage, unit.number))
     return scorer, _with_room_for_other_script(found)
-
-
-def _needed_coverage(
-    query: str, asked: Asked, passages: Sequence[ReadPassage], policy: SelectionPolicy
-) -> float:
-    if read_specifics(query).unknown_names(" ".join(map(_whole, passages))):
-        return policy.min_coverage_unknown_name
-    return policy.min_coverage_asked if asked.kinds else policy.min_coverage
 
 
 def _whole(read: ReadPassage) -> str:
@@ -167,13 +159,13 @@ def answers(read: ReadPassage, unit: Unit, asked: Asked, kind: frozenset[str]) -
     return all(names_attribute(around, attribute) for attribute in asked.attributes)
 
 
-def _prior(index: int, unit: Unit, read: ReadPassage) -> float:
+def _prior(index: int, unit: Unit, read: ReadPassage, rank_share: float) -> float:
     """Passage rank (1, 1/2, ...) and whether retrieval hit the unit, the best hit first; 0-1."""
     rank = 1.0 / (1 + index)
     hit = next(
         (1.0 / (1 + place) for place, span in enumerate(read.source.hits) if _overlap(span, unit.span)), 0.0
     )
-    return 0.5 * rank + 0.5 * hit
+    return rank_share * rank + (1 - rank_share) * hit
 
 
 def _overlap(first: Span, second: Span) -> bool:
@@ -183,16 +175,12 @@ def _overlap(first: Span, second: Span) -> bool:
 async def _cosines(
     query: str, candidates: Sequence[Scored], passages: Sequence[ReadPassage], embedding: Embedding
 ) -> list[float]:
-    """Cosine of each candidate with the question, scaled to 0-1 within the candidates."""
+    """Cosine of each candidate with the question, -1 to 1."""
     texts = [_embedded_text(passages[unit.passage], unit) for unit in candidates]
     vector = await embedding.query(query)
     matrix = await embedding.texts(texts)
     cosines = np.asarray(matrix, dtype=np.float32) @ np.asarray(vector, dtype=np.float32)
-    low, high = float(cosines.min()), float(cosines.max())
-    spread = high - low
-    if spread < 1e-6:
-        return [0.5] * len(texts)
-    return [(float(cosine) - low) / spread for cosine in cosines]
+    return [float(cosine) for cosine in cosines]
 
 
 def _embedded_text(read: ReadPassage, scored: Scored) -> str:
@@ -205,9 +193,17 @@ def _embedded_text(read: ReadPassage, scored: Scored) -> str:
     return " ".join(" ".join(pieces).split())[:EMBEDDED_LENGTH]
 
 
-def _with_vectors(unit: Scored, cosine: float, policy: SelectionPolicy) -> Scored:
-    weight = policy.dense + (policy.lexical if unit.cross_script else 0.0)
-    return replace(unit, score=unit.score + weight * cosine)
+def _with_vectors(
+    candidates: Sequence[Scored], cosines: Sequence[float], policy: SelectionPolicy
+) -> list[Scored]:
+    """Cosines count by their place between the lowest and the highest: no embedder uses all of -1 to 1."""
+    low, spread = min(cosines), max(cosines) - min(cosines)
+    scored = []
+    for unit, cosine in zip(candidates, cosines, strict=True):
+        place = (cosine - low) / spread if spread > 1e-6 else 0.5
+        weight = policy.dense + (policy.lexical if unit.cross_script else 0.0)
+        scored.append(replace(unit, score=unit.score + weight * place, cosine=cosine))
+    return scored
 
 
 def _choose(
@@ -215,25 +211,26 @@ def _choose(
     scorer: LexicalScorer,
     passages: Sequence[ReadPassage],
     asked: Asked,
-    min_coverage: float,
     policy: SelectionPolicy,
 ) -> Selection:
-    scored = [unit for unit in scored if unit.cross_script or unit.coverage >= min_coverage]
     able = [unit for unit in scored if not asked.kinds or unit.kinds]
-    if not able:
+    if not able or max(unit.cosine for unit in able) < policy.min_cosine:
         return Selection((), asked.kinds)
     best = able[0]
-    if best.score < policy.near_best * scored[0].score:
-        # Something holds such a quantity, but what is nearest to the question does not.
-        return Selection((), asked.kinds)
-    chosen: list[Scored] = []
+    chosen = [best]
+    held = set(best.kinds)
     # The unit nearest to the question may be the context of the one that holds the quantity.
-    pool = sorted(scored, key=lambda unit: (unit is not best, -unit.score))
-    for unit in pool:
+    for unit in scored:
         if len(chosen) == policy.max_statements or unit.score < policy.near_best * best.score:
             break
+        if unit is best or unit.cosine < policy.min_cosine_further:
+            continue
+        elsewhere = unit.passage != best.passage and not unit.kinds - held
+        if elsewhere and unit.score < policy.near_best_elsewhere * best.score:
+            continue
         if not any(_same(unit, other, scorer, passages, policy) for other in chosen):
             chosen.append(unit)
+            held |= unit.kinds
     chosen = _with_siblings(chosen, scored, scorer, passages, policy)
     unmet = tuple(kind for kind in asked.kinds if not any(kind in unit.kinds for unit in chosen))
     return Selection(tuple(chosen), unmet)

@@ -10,6 +10,7 @@ from gateway.answering.schema import parse_answer
 from gateway.validation import PassageText, ValidatedAnswer, ValidationPolicy, validate
 from inference_svc.generators.extractive import Embedding, ExtractiveGenerator
 from inference_svc.generators.extractive.lexical import Stems
+from inference_svc.generators.extractive.select import SelectionPolicy
 from inference_svc.generators.generator import Grounding
 
 # English and Russian words that mean the same share a dimension, as a multilingual embedder would have it.
@@ -34,7 +35,9 @@ def vector(text: str) -> np.ndarray:
     return found / np.linalg.norm(found)
 
 
-GENERATOR = ExtractiveGenerator(Embedding(embed_query, embed_texts))
+# These vectors mean nothing: their cosines are no evidence.
+ANY_COSINE = SelectionPolicy(min_cosine=-1.0, min_cosine_further=-1.0)
+GENERATOR = ExtractiveGenerator(Embedding(embed_query, embed_texts), ANY_COSINE)
 
 GALLBLADDER = Grounding(
     "g", "Accessory organs", ("The Gallbladder",),

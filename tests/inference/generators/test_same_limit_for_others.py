@@ -6,6 +6,7 @@ import numpy as np
 
 from inference_svc.generators.extractive.generator import ExtractiveGenerator
 from inference_svc.generators.extractive.places import Embedding
+from inference_svc.generators.extractive.select import SelectionPolicy
 from inference_svc.generators.generator import Grounding
 
 TEXT = """# Dose limits
@@ -33,7 +34,9 @@ async def test_every_group_is_shown() -> None:
     async def texts(items: list[str]) -> np.ndarray:
         return np.tile(np.array([1.0, 0.0], dtype=np.float32), (len(items), 1))
 
-    generator = ExtractiveGenerator(Embedding(query, texts))
+    generator = ExtractiveGenerator(
+        Embedding(query, texts), SelectionPolicy(min_cosine=-1.0, min_cosine_further=-1.0)
+    )
     source = Grounding("0" * 20, "Dose limits", ("Dose limits",), TEXT, ())
     answer = json.loads(await generator.generate("What is the dose limit for the lens of the eye?", [source]))
     shown = " ".join(statement["text"] for statement in answer["statements"])
