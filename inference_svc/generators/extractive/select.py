@@ -99,13 +99,25 @@ async def select(
     Raises:
         RadrefError: whatever `embedding` raises.
     """
+    scorer, scored = await compared(query, asked, passages, embedding, policy)
+    return _choose(scored, scorer, passages, asked, policy)
+
+
+async def compared(
+    query: str,
+    asked: Asked,
+    passages: Sequence[ReadPassage],
+    embedding: Embedding,
+    policy: SelectionPolicy,
+) -> tuple[LexicalScorer, list[Scored]]:
+    """The units that words make worth a vector, with all their scores, best first. Raises as `select`."""
     scorer, candidates = await asyncio.to_thread(_score_words, query, asked, passages, policy)
     if not candidates:
-        return Selection((), asked.kinds)
+        return scorer, []
     cosines = await _cosines(query, candidates, passages, embedding)
     scored = _with_vectors(candidates, cosines, policy)
     scored.sort(key=lambda unit: (-unit.score, unit.passage, unit.number))
-    return _choose(scored, scorer, passages, asked, policy)
+    return scorer, scored
 
 
 def _score_words(
@@ -217,6 +229,9 @@ def _choose(
     if not able or max(unit.cosine for unit in able) < policy.min_cosine:
         return Selection((), asked.kinds)
     best = able[0]
+    if best.score < policy.near_best * scored[0].score:
+        # Something holds such a quantity, but what is nearest to the question does not.
+        return Selection((), asked.kinds)
     chosen = [best]
     held = set(best.kinds)
     # The unit nearest to the question may be the context of the one that holds the quantity.
