@@ -43,6 +43,8 @@ class SelectionPolicy:
         min_cosine: a unit that holds what is asked must reach it, -1 to 1; else "not found".
         min_cosine_further: a unit beside the best one must reach it: where the evidence is thin, one
             statement is shown and no more.
+        nearest_share: the best unit that holds what is asked must score at least this share of the best of
+            all; below half another subject is nearer.
         near_best: a further unit must score at least this share of the best one.
         near_best_elsewhere: the same for a unit of another passage, unless it holds another thing asked for.
         overlap: units that share more of their words than this (Jaccard) say the same.
@@ -58,6 +60,7 @@ class SelectionPolicy:
     max_statements: int = 4
     min_cosine: float = MIN_COSINE
     min_cosine_further: float = MIN_COSINE_FURTHER
+    nearest_share: float = 0.5
     near_best: float = 0.68
     near_best_elsewhere: float = 0.9
     overlap: float = 0.6
@@ -229,7 +232,7 @@ def _choose(
     if not able or max(unit.cosine for unit in able) < policy.min_cosine:
         return Selection((), asked.kinds)
     best = able[0]
-    if best.score < policy.near_best * scored[0].score:
+    if best.score < policy.nearest_share * scored[0].score:
         # Something holds such a quantity, but what is nearest to the question does not.
         return Selection((), asked.kinds)
     chosen = [best]
