@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.access_rules import ACCESS_RULES
 from gateway.clients.inference import InferenceClient
 from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
@@ -9,15 +10,17 @@ from gateway.pipeline import Pipeline, PipelineLimits
 from gateway.service import GatewayService
 from gateway.settings import GatewaySettings
 from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
-from radref.service.channels import open_channel
+from radref.service.channels import callers_authorization, open_channel
+from radref.service.guard import guard_of
 from radref.service.health import peer
 from radref.service.runtime import App, Servicer, run_service
 
 
 async def compose(settings: GatewaySettings) -> App:
-    retrieval = open_channel(settings.retrieval_target)
-    inference = open_channel(settings.inference_target)
-    ingest = open_channel(settings.ingest_target)
+    tls = settings.tls.files()
+    retrieval = open_channel(settings.retrieval_target, tls=tls)
+    inference = open_channel(settings.inference_target, tls=tls)
+    ingest = open_channel(settings.ingest_target, tls=tls, authorization=callers_authorization)
     models = InferenceClient(inference)
     pipeline = Pipeline(
         searching=RetrievalClient(retrieval),
@@ -42,6 +45,7 @@ async def compose(settings: GatewaySettings) -> App:
             )
         ],
         components=[peer("retrieval", retrieval), peer("inference", inference), peer("ingest", ingest)],
+        guard=guard_of(settings, rules=ACCESS_RULES),
         closers=[retrieval.close, inference.close, ingest.close],
     )
 

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from gateway.gate import GateThresholds
 from gateway.validation.policy import ValidationPolicy
-from radref.service.settings import ServiceSettings
+from radref.service.settings import UserFacingSettings
 
 
-class GatewaySettings(ServiceSettings, section="gateway"):
+class GatewaySettings(UserFacingSettings, section="gateway"):
     """What the gateway can be told."""
 
     retrieval_target: str = Field(default="127.0.0.1:7101", description="host:port of the retrieval service")

@@ -7,6 +7,7 @@ import asyncio
 import grpc
 import structlog
 
+from ingest_svc.access_rules import ACCESS_RULES
 from ingest_svc.blobs.database import DatabaseBlobs
 from ingest_svc.blobs.files import FileBlobs
 from ingest_svc.chunking.model import ChunkLimits
@@ -52,6 +53,7 @@ from ingest_svc.uploads.header import UploadLimits
 from ingest_svc.withdrawal import Withdrawal
 from radref.api.ingest.v1 import ingest_pb2, ingest_pb2_grpc
 from radref.service.channels import open_channel
+from radref.service.guard import guard_of
 from radref.service.health import Component, peer
 from radref.service.runtime import App, Servicer, run_service
 
@@ -84,8 +86,8 @@ async def compose(settings: IngestSettings) -> App:
         embed=settings.embed_timeout_seconds,
         stage=settings.stage_timeout_seconds,
     )
-    inference_channel = open_channel(settings.inference_target)
-    retrieval_channel = open_channel(settings.retrieval_target)
+    inference_channel = open_channel(settings.inference_target, tls=settings.tls.files())
+    retrieval_channel = open_channel(settings.retrieval_target, tls=settings.tls.files())
     index = IndexClient(retrieval_channel, timeouts)
     parser = ParserPool(
         ParseLimits(
@@ -220,7 +222,7 @@ async def compose(settings: IngestSettings) -> App:
             *watching,
         ],
         closers=[close],
-        long_lived=frozenset({f"/{_SERVICE}/WatchJob"}),
+        guard=guard_of(settings, rules=ACCESS_RULES, long_lived=frozenset({f"/{_SERVICE}/WatchJob"})),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from ingest_svc.registry.database_url import parse_database_url
-from radref.service.settings import DEFAULT_PORTS, ServiceSettings
+from radref.service.settings import DEFAULT_PORTS, UserFacingSettings
 
 MEBIBYTE = 1 << 20
 
@@ -217,7 +217,7 @@ class WatchSettings(BaseModel):
         return sources
 
 
-class IngestSettings(ServiceSettings, section="ingest"):
+class IngestSettings(UserFacingSettings, section="ingest"):
     """Settings of the ingest service."""
 
     data_dir: Path = Field(

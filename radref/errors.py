@@ -5,6 +5,8 @@ Nothing here knows gRPC: `radref.service.status` maps these to google.rpc.Status
 without its `ERROR_REASON_` prefix.
 
     RadrefError
+    ├── Unauthenticated     no token, or one that does not count here
+    ├── PermissionDenied    the caller is known, but may not do this
     ├── InvalidInput        the caller must change the request
     ├── NotFound            an id that does not exist
     ├── PreconditionFailed  the state of a document, job or index does not allow it
@@ -67,6 +69,18 @@ def _rebuild(
     retry_after: float | None,
 ) -> RadrefError:
     return cls(message, reason=reason, field=field, metadata=metadata, retry_after=retry_after)
+
+
+class Unauthenticated(RadrefError):
+    """No token, or one that does not count here; the caller needs a new one."""
+
+    default_reason = "TOKEN_INVALID"
+
+
+class PermissionDenied(RadrefError):
+    """The caller is known, but may not do this; another token or certificate may."""
+
+    default_reason = "ROLE_REQUIRED"
 
 
 class InvalidInput(RadrefError):

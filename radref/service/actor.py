@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from radref.errors import InvalidInput
+from radref.service.context import current_call
 
 ACTOR_HEADER = "radref-actor"
 # gRPC takes ASCII only in a text key; a name in another script comes here as UTF-8.
@@ -20,13 +21,18 @@ class _Context(Protocol):
 
 
 def actor_of(context: _Context) -> str:
-    """Name of the caller: what metadata `radref-actor` or `radref-actor-bin` (UTF-8) says, else "local".
+    """Name of the caller for the audit trail.
 
-    While access control is off this is a claim, not a proof: the network decides who may make it.
+    With access control it is the token's subject, whatever the metadata say: clients send the name of the
+    operating system's user unasked. Without, it is what metadata `radref-actor` or `radref-actor-bin` (UTF-8)
+    say, else "local": a claim, not a proof, by a program on this machine.
 
     Raises:
         InvalidInput: the name is longer than 200 characters, empty or not printable.
     """
+    call = current_call()
+    if call is not None and call.caller is not None:
+        return call.caller.subject
     for key, value in context.invocation_metadata() or ():
         if key in (ACTOR_HEADER, ACTOR_BINARY_HEADER):
             name = value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -14,6 +14,8 @@ DOMAIN = "radref"
 STATUS_DETAILS_HEADER = "grpc-status-details-bin"
 
 _CODES: dict[type[errors.RadrefError], grpc.StatusCode] = {
+    errors.Unauthenticated: grpc.StatusCode.UNAUTHENTICATED,
+    errors.PermissionDenied: grpc.StatusCode.PERMISSION_DENIED,
     errors.InvalidInput: grpc.StatusCode.INVALID_ARGUMENT,
     errors.NotFound: grpc.StatusCode.NOT_FOUND,
     errors.PreconditionFailed: grpc.StatusCode.FAILED_PRECONDITION,

@@ -1,0 +1,22 @@
+"""Which roles each method of the gateway is for."""
+
+from __future__ import annotations
+
+from radref.api.gateway.v1 import gateway_pb2
+from radref.service.access.caller import Role
+from radref.service.access.rules import ANY_ROLE, rules_of
+
+ACCESS_RULES = rules_of(
+    gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].full_name,
+    {
+        "Search": ANY_ROLE,
+        "Prompt": ANY_ROLE,
+        "Generate": ANY_ROLE,
+        "StreamGenerate": ANY_ROLE,
+        "Consult": ANY_ROLE,
+        "GetSource": ANY_ROLE,
+        "SubmitFeedback": ANY_ROLE,
+        # Who asked what is about people, not about documents.
+        "QueryAudit": frozenset({Role.ADMIN}),
+    },
+)

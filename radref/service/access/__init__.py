@@ -1,0 +1,1 @@
+"""Who may call what: tokens, keys, roles, rate limits. Knows no transport."""
