@@ -150,15 +150,10 @@ async def _measured(context: Context, method: str, known: bool) -> AsyncIterator
         elapsed = time.perf_counter() - started
         metrics.INFLIGHT.dec()
         # An unknown method's name comes from outside: it must not become a label.
-        metrics.RPC_SECONDS.labels(
-            service=service if known else "unknown", method=name if known else "unknown", code=code.name
-        ).observe(elapsed)
-        log.info(
-            "served",
-            method=name if known else "unknown",
-            code=code.name,
-            milliseconds=round(elapsed * 1000, 1),
-        )
+        if not known:
+            service = name = "unknown"
+        metrics.RPC_SECONDS.labels(service=service, method=name, code=code.name).observe(elapsed)
+        log.info("served", method=name, code=code.name, milliseconds=round(elapsed * 1000, 1))
 
 
 def _code(context: Context) -> grpc.StatusCode | None:

@@ -22,9 +22,7 @@ class TlsSettings(BaseModel):
     )
     cert_file: Path | None = Field(default=None, description="this service's certificate and its chain")
     key_file: Path | None = Field(default=None, description="its private key")
-    ca_file: Path | None = Field(
-        default=None, description="authorities that peers' certificates must be from"
-    )
+    ca_file: Path | None = Field(default=None, description="authorities that peers' certificates are from")
     allowed_peer_names: tuple[str, ...] = Field(
         default=(), description="names (SAN: DNS, URI or IP) of which a calling peer's certificate needs one"
     )
