@@ -199,9 +199,12 @@ class RadrefClient:
             actor: only of this user; empty = all.
             citation_id: only answers that cite this passage; empty = all.
         """
-        request = gateway_pb2.QueryAuditRequest(
-            until=until, actor=actor, citation_id=citation_id, **({"from": since} if since else {})
-        )
+        request = gateway_pb2.QueryAuditRequest(actor=actor, citation_id=citation_id)
+        if since is not None:
+            # "from" is a word of Python: the field has no attribute of that name.
+            getattr(request, "from").FromDatetime(since)
+        if until is not None:
+            request.until.FromDatetime(until)
         while True:
             page = await rpc.call(self._gateway.QueryAudit(request, timeout=timeout), "gateway")
             for entry in page.entries:

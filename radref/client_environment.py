@@ -11,7 +11,7 @@ from radref.service.tls.files import TlsFiles
 
 
 def token_from_environment() -> Callable[[], str] | None:
-    """What gives the token: RADREF_TOKEN_FILE, read again for every call, else RADREF_TOKEN; None = neither."""
+    """Gives the token: RADREF_TOKEN_FILE, read again for every call, else RADREF_TOKEN; None = neither."""
     if path := os.environ.get("RADREF_TOKEN_FILE"):
         return lambda: token_in(Path(path))
     if token := os.environ.get("RADREF_TOKEN", "").strip():
