@@ -97,8 +97,8 @@ class TokenVerifier:
             raise _invalid("it is not meant for this service (aud)") from None
         except jwt.InvalidIssuerError:
             raise _invalid("it is from another issuer (iss)") from None
-        except (jwt.PyJWTError, TypeError, ValueError):
-            # TypeError, ValueError: a key of another kind than the algorithm, numbers out of range.
+        except (jwt.PyJWTError, TypeError, ValueError, OverflowError):
+            # The other three: a key of another kind than the algorithm, numbers out of range.
             raise _invalid("its signature or its claims are not good") from None
         return claims
 
