@@ -11,6 +11,7 @@ from rich.console import Console
 
 from evaluation.stack import ephemeral_stack
 from radref.client import RadrefClient
+from radref.client_environment import tls_from_environment, token_from_environment
 from radref.errors import InvalidInput
 
 
@@ -61,7 +62,12 @@ async def open_system(
     """
     if target is not None:
         # The ingest channel connects only when it is used.
-        client = RadrefClient(gateway=target.gateway, ingest=target.ingest or target.gateway)
+        client = RadrefClient(
+            gateway=target.gateway,
+            ingest=target.ingest or target.gateway,
+            token=token_from_environment(),
+            tls=tls_from_environment(),
+        )
         async with client:
             yield System(client, can_ingest=target.ingest is not None)
         return

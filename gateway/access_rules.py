@@ -1,25 +1,23 @@
-"""Who may call which method of the gateway. A method that is not here is nobody's."""
+"""Which roles each method of the gateway is for."""
 
 from __future__ import annotations
 
-from typing import Final
+from radref.api.gateway.v1 import gateway_pb2
+from radref.service.access.caller import Role
+from radref.service.access.rules import ANY_ROLE, rules_of
 
-from radref.service.access.caller import EVERYBODY, Role
-
-_SERVICE: Final = "/radref.api.gateway.v1.GatewayService"
-
-RULES: Final = {
-    **{
-        f"{_SERVICE}/{method}": EVERYBODY
-        for method in (
-            "Search",
-            "Prompt",
-            "Generate",
-            "StreamGenerate",
-            "Consult",
-            "GetSource",
-            "SubmitFeedback",
-        )
+ACCESS_RULES = rules_of(
+    gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].full_name,
+    {
+        "Search": ANY_ROLE,
+        "Prompt": ANY_ROLE,
+        "Generate": ANY_ROLE,
+        "StreamGenerate": ANY_ROLE,
+        "Consult": ANY_ROLE,
+        "GetSource": ANY_ROLE,
+        "SubmitFeedback": ANY_ROLE,
+        # Who asked what is about people, not about documents.
+        "QueryAudit": frozenset({Role.ADMIN}),
+        "ListFeedback": frozenset({Role.ADMIN}),
     },
-    **{f"{_SERVICE}/{method}": frozenset({Role.ADMIN}) for method in ("QueryAudit", "ListFeedback")},
-}
+)

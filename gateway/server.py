@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from gateway.access_rules import RULES
+from gateway.access_rules import ACCESS_RULES
 from gateway.audit.database import AuditDatabase
 from gateway.audit.feedback import FeedbackBox
 from gateway.audit.key_file import read_key, read_or_make_key
@@ -24,10 +24,8 @@ from gateway.service import GatewayService
 from gateway.settings import GatewaySettings
 from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
 from radref.errors import Unavailable
-from radref.service.access.compose import compose_access
-from radref.service.admission import Admission
-from radref.service.channels import open_channel
-from radref.service.guard import Guard
+from radref.service.channels import callers_authorization, open_channel
+from radref.service.guard import Guard, guard_of
 from radref.service.health import Component, peer
 from radref.service.runtime import App, Servicer, run_service
 
@@ -44,9 +42,11 @@ async def compose(settings: GatewaySettings) -> App:
         PreconditionFailed: INVALID_STATE, the audit key cannot be used, or a newer release wrote the store.
     """
     database, trail = await _audit(settings)
-    retrieval = open_channel(settings.retrieval_target)
-    inference = open_channel(settings.inference_target)
-    ingest = open_channel(settings.ingest_target)
+    tls = settings.tls.files()
+    retrieval = open_channel(settings.retrieval_target, tls=tls)
+    inference = open_channel(settings.inference_target, tls=tls)
+    # It faces users too: it wants the token of the person who asks.
+    ingest = open_channel(settings.ingest_target, tls=tls, authorization=callers_authorization)
     models = InferenceClient(inference)
     pipeline = Pipeline(
         searching=RetrievalClient(retrieval),
@@ -64,8 +64,7 @@ async def compose(settings: GatewaySettings) -> App:
         ),
     )
     desk = Desk(pipeline, IngestClient(ingest), trail, FeedbackBox(database))
-    access = compose_access(settings.access, RULES)
-    guard = Guard(Admission(settings.max_inflight, settings.max_queue), access)
+    guard = guard_of(settings, rules=ACCESS_RULES)
     rest = _rest(settings, desk, guard) if settings.rest_listen else None
     return App(
         services=[
@@ -81,7 +80,6 @@ async def compose(settings: GatewaySettings) -> App:
             peer("ingest", ingest),
             # Where answers are given unrecorded, its outage keeps nothing from starting.
             *([Component("audit", database.check)] if settings.audit.required else []),
-            *access.components,
         ],
         workers=[
             lambda: keep_purging(trail, timedelta(days=settings.audit.retention_days)),
@@ -130,10 +128,14 @@ def _rest(settings: GatewaySettings, desk: Desk, guard: Guard) -> RestServer:
     # Only here: without REST the gateway needs no web framework.
     from gateway.rest.app import create_app
     from gateway.rest.limits import SiteLimits
-    from gateway.rest.server import RestServer
+    from gateway.rest.server import RestServer, Tls
 
     limits = SiteLimits(settings.max_query_characters, settings.models, settings.rest_max_timeout_seconds)
-    return RestServer(settings.rest_listen, create_app(desk, guard, limits), tls=None, mesh=False)
+    files = settings.tls.files()
+    # People and integrators need no certificate here, only a token.
+    tls = Tls(files.cert, files.key) if files and files.cert and files.key else None
+    app = create_app(desk, guard, limits)
+    return RestServer(settings.rest_listen, app, tls, mesh=settings.tls.mode == "mesh")
 
 
 def main() -> None:

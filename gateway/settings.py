@@ -9,11 +9,10 @@ from pydantic import Field, field_validator
 from gateway.audit.settings import AuditSettings
 from gateway.gate import GateThresholds
 from gateway.validation.policy import ValidationPolicy
-from radref.service.access.settings import AccessSettings
-from radref.service.settings import ServiceSettings, accepted_address
+from radref.service.settings import UserFacingSettings, accepted_address
 
 
-class GatewaySettings(ServiceSettings, section="gateway"):
+class GatewaySettings(UserFacingSettings, section="gateway"):
     """What the gateway can be told."""
 
     data_dir: Path = Field(
@@ -59,10 +58,14 @@ class GatewaySettings(ServiceSettings, section="gateway"):
     validation: ValidationPolicy = Field(
         default_factory=ValidationPolicy, description="what happens to what the validator finds"
     )
-    access: AccessSettings = Field(default_factory=AccessSettings, description="who may call")
     audit: AuditSettings = Field(
         default_factory=AuditSettings, description="who asked when, what was cited, how it ended"
     )
+
+    def served_addresses(self) -> dict[str, str]:
+        """As every service's, and the REST facade's."""
+        rest = {"rest_listen": self.rest_listen} if self.rest_listen else {}
+        return {**super().served_addresses(), **rest}
 
     @field_validator("rest_listen")
     @classmethod

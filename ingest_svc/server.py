@@ -7,7 +7,7 @@ import asyncio
 import grpc
 import structlog
 
-from ingest_svc.access_rules import RULES
+from ingest_svc.access_rules import ACCESS_RULES
 from ingest_svc.blobs.database import DatabaseBlobs
 from ingest_svc.blobs.files import FileBlobs
 from ingest_svc.chunking.model import ChunkLimits
@@ -52,10 +52,8 @@ from ingest_svc.submission import Submission
 from ingest_svc.uploads.header import UploadLimits
 from ingest_svc.withdrawal import Withdrawal
 from radref.api.ingest.v1 import ingest_pb2, ingest_pb2_grpc
-from radref.service.access.compose import compose_access
-from radref.service.admission import Admission
 from radref.service.channels import open_channel
-from radref.service.guard import Guard
+from radref.service.guard import guard_of
 from radref.service.health import Component, peer
 from radref.service.runtime import App, Servicer, run_service
 
@@ -88,8 +86,8 @@ async def compose(settings: IngestSettings) -> App:
         embed=settings.embed_timeout_seconds,
         stage=settings.stage_timeout_seconds,
     )
-    inference_channel = open_channel(settings.inference_target)
-    retrieval_channel = open_channel(settings.retrieval_target)
+    inference_channel = open_channel(settings.inference_target, tls=settings.tls.files())
+    retrieval_channel = open_channel(settings.retrieval_target, tls=settings.tls.files())
     index = IndexClient(retrieval_channel, timeouts)
     parser = ParserPool(
         ParseLimits(
@@ -206,7 +204,6 @@ async def compose(settings: IngestSettings) -> App:
     watching = (
         [lambda: watch.keep_watching(settings.watch.interval_seconds)] if settings.watch.sources else []
     )
-    access = compose_access(settings.access, RULES)
     return App(
         services=[Servicer(ingest_pb2_grpc.add_IngestServiceServicer_to_server, servicer, _SERVICE)],
         components=[
@@ -214,7 +211,6 @@ async def compose(settings: IngestSettings) -> App:
             Component("parser", parser.check),
             peer("inference", inference_channel),
             peer("retrieval", retrieval_channel),
-            *access.components,
         ],
         workers=[
             engine.run,
@@ -226,8 +222,7 @@ async def compose(settings: IngestSettings) -> App:
             *watching,
         ],
         closers=[close],
-        long_lived=frozenset({f"/{_SERVICE}/WatchJob"}),
-        guard=Guard(Admission(settings.max_inflight, settings.max_queue), access),
+        guard=guard_of(settings, rules=ACCESS_RULES, long_lived=frozenset({f"/{_SERVICE}/WatchJob"})),
     )
 
 

@@ -8,8 +8,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from ingest_svc.registry.database_url import parse_database_url
-from radref.service.access.settings import AccessSettings
-from radref.service.settings import DEFAULT_PORTS, ServiceSettings
+from radref.service.settings import DEFAULT_PORTS, UserFacingSettings
 
 MEBIBYTE = 1 << 20
 
@@ -218,7 +217,7 @@ class WatchSettings(BaseModel):
         return sources
 
 
-class IngestSettings(ServiceSettings, section="ingest"):
+class IngestSettings(UserFacingSettings, section="ingest"):
     """Settings of the ingest service."""
 
     data_dir: Path = Field(
@@ -236,7 +235,6 @@ class IngestSettings(ServiceSettings, section="ingest"):
         min_length=1,
         description="topics of the site, as the retrieval service has them",
     )
-    access: AccessSettings = Field(default_factory=AccessSettings, description="who may call")
     auto_approve: bool = Field(
         default=False, description="index uploads without review: only where every source is trusted"
     )

@@ -2,21 +2,33 @@
 
 async with RadrefClient(gateway="127.0.0.1:7100", ingest="127.0.0.1:7103") as client:
     answer = await client.generate("What is the annual eye lens dose limit for staff?")
+
+With access control and TLS:
+
+RadrefClient(gateway="radref.example:7100", token=get_token, tls=TlsFiles(ca=Path("ca.pem")))
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
+from inspect import isawaitable
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from radref import rpc
 from radref.api.common.v1 import documents_pb2
-from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
+from radref.api.gateway.v1 import consult_pb2, gateway_pb2, gateway_pb2_grpc
 from radref.knowledge_base import KnowledgeBase
+from radref.retry_policy import retry_options
 from radref.service.actor import actor_metadata
-from radref.service.channels import open_channel
+from radref.service.channels import Authorization, open_channel
+from radref.service.tls.files import TlsFiles
+
+__all__ = ["RadrefClient", "TlsFiles", "Token"]
+
+# A bearer token without "Bearer", or what gives one.
+Token: TypeAlias = str | Callable[[], str | Awaitable[str]]
 
 # Deadlines of DESIGN section 8 with room for a busy CPU-only site.
 ANSWER_TIMEOUT_SECONDS = 60.0
@@ -29,21 +41,39 @@ class RadrefClient:
     Args:
         gateway: host:port of the gateway.
         ingest: host:port of the ingest service; needed for documents only.
-        actor: who changes documents or gives feedback, for the audit trail, 1-200 printable characters;
-            empty = "local".
+        actor: who asks, changes documents or gives feedback, for the audit trail, 1-200 printable
+            characters; empty = "local".
+            Counts only while the service has no access control; with it the token's subject is the actor.
+        token: bearer token, or what returns one, awaited where it is a coroutine; asked before every call,
+            so it should keep the token until it runs out. None = no token.
+        tls: authorities and, where the service asks for one, an own certificate; files that are replaced
+            are picked up. None = no TLS, for loopback and meshes: a token then travels as it is.
 
     Attributes:
         kb: the documents: uploads, jobs, reviews, versions, upkeep, audit trail.
 
     Every method raises a RadrefError: Unavailable when the service does not answer, DeadlineExceeded when
-    it takes too long, InvalidInput and NotFound with the reason the service gave.
+    it takes too long, Unauthenticated and PermissionDenied when the token does not do, InvalidInput and
+    NotFound with the reason the service gave. Calls that change nothing are tried three times while the
+    service is not reached.
+
+    Raises:
+        ValueError: the certificate files cannot be used.
     """
 
     def __init__(
-        self, *, gateway: str = "127.0.0.1:7100", ingest: str = "127.0.0.1:7103", actor: str = ""
+        self,
+        *,
+        gateway: str = "127.0.0.1:7100",
+        ingest: str = "127.0.0.1:7103",
+        actor: str = "",
+        token: Token | None = None,
+        tls: TlsFiles | None = None,
     ) -> None:
-        self._gateway_channel = open_channel(gateway)
-        self._ingest_channel = open_channel(ingest)
+        header = None if token is None else _authorization(token)
+        retries = retry_options()
+        self._gateway_channel = open_channel(gateway, tls=tls, authorization=header, options=retries)
+        self._ingest_channel = open_channel(ingest, tls=tls, authorization=header, options=retries)
         self._gateway = gateway_pb2_grpc.GatewayServiceStub(self._gateway_channel)
         self._actor = actor_metadata(actor)
         self.kb = KnowledgeBase(self._ingest_channel, actor=actor)
@@ -87,7 +117,7 @@ class RadrefClient:
             filters=filters,
             want_candidates=want_candidates,
         )
-        return await rpc.call(self._gateway.Search(request, timeout=timeout), "gateway")
+        return await rpc.call(self._gateway.Search(request, timeout=timeout, metadata=self._actor), "gateway")
 
     async def prompt(
         self,
@@ -98,7 +128,7 @@ class RadrefClient:
     ) -> gateway_pb2.PromptResponse:
         """The prompt that would be sent, without generating. `timeout` in seconds."""
         request = gateway_pb2.PromptRequest(query=query, filters=filters)
-        return await rpc.call(self._gateway.Prompt(request, timeout=timeout), "gateway")
+        return await rpc.call(self._gateway.Prompt(request, timeout=timeout, metadata=self._actor), "gateway")
 
     async def generate(
         self,
@@ -113,14 +143,36 @@ class RadrefClient:
         request = gateway_pb2.GenerateRequest(
             query=query, filters=filters, model=model, want_prompt=want_prompt
         )
-        return await rpc.call(self._gateway.Generate(request, timeout=timeout), "gateway")
+        return await rpc.call(
+            self._gateway.Generate(request, timeout=timeout, metadata=self._actor), "gateway"
+        )
 
-    async def get_source(
-        self, citation_id: str, *, timeout: float = LOOKUP_TIMEOUT_SECONDS
-    ) -> gateway_pb2.GetSourceResponse:
-        """The passage behind a citation. `timeout` in seconds."""
-        request = gateway_pb2.GetSourceRequest(citation_id=citation_id)
-        return await rpc.call(self._gateway.GetSource(request, timeout=timeout), "gateway")
+    async def stream_generate(
+        self,
+        query: str,
+        *,
+        filters: documents_pb2.SearchFilters | None = None,
+        model: str = "",
+        timeout: float = ANSWER_TIMEOUT_SECONDS,
+    ) -> AsyncIterator[gateway_pb2.StreamGenerateResponse]:
+        """The sources, then checked statements, then the end. `timeout` in seconds, of the whole answer."""
+        request = gateway_pb2.StreamGenerateRequest(query=query, filters=filters, model=model)
+        call = self._gateway.StreamGenerate(request, timeout=timeout, metadata=self._actor)
+        try:
+            async for response in rpc.stream(call, "gateway"):
+                yield response
+        finally:
+            # Who stops reading wants no more of it: generation ends with the call.
+            call.cancel()
+
+    async def consult(
+        self, scenario: str, *, timeout: float = ANSWER_TIMEOUT_SECONDS
+    ) -> consult_pb2.ConsultResponse:
+        """Imaging appropriateness for a clinical scenario without patient data. `timeout` in seconds."""
+        request = consult_pb2.ConsultRequest(scenario=scenario)
+        return await rpc.call(
+            self._gateway.Consult(request, timeout=timeout, metadata=self._actor), "gateway"
+        )
 
     async def submit_feedback(
         self,
@@ -195,6 +247,21 @@ class RadrefClient:
             request.page_token = page.next_page_token
             if not page.next_page_token:
                 return
+
+    async def get_source(
+        self, citation_id: str, *, timeout: float = LOOKUP_TIMEOUT_SECONDS
+    ) -> gateway_pb2.GetSourceResponse:
+        """The passage behind a citation. `timeout` in seconds."""
+        request = gateway_pb2.GetSourceRequest(citation_id=citation_id)
+        return await rpc.call(self._gateway.GetSource(request, timeout=timeout), "gateway")
+
+
+def _authorization(token: Token) -> Authorization:
+    async def header() -> str:
+        value = token() if callable(token) else token
+        return f"Bearer {await value if isawaitable(value) else value}"
+
+    return header
 
 
 def _set_span(

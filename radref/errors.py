@@ -5,9 +5,9 @@ Nothing here knows gRPC: `radref.service.status` maps these to google.rpc.Status
 without its `ERROR_REASON_` prefix.
 
     RadrefError
+    ├── Unauthenticated     no token, or one that does not count here
+    ├── PermissionDenied    the caller is known, but may not do this
     ├── InvalidInput        the caller must change the request
-    ├── Unauthenticated     no token, or one that is not accepted
-    ├── PermissionDenied    the caller's roles, or the peer's name, do not allow this
     ├── NotFound            an id that does not exist
     ├── PreconditionFailed  the state of a document, job or index does not allow it
     ├── Overloaded          come back after `retry_after` seconds
@@ -71,22 +71,22 @@ def _rebuild(
     return cls(message, reason=reason, field=field, metadata=metadata, retry_after=retry_after)
 
 
-class InvalidInput(RadrefError):
-    """The caller must change the request."""
-
-    default_reason = "INVALID_FIELD"
-
-
 class Unauthenticated(RadrefError):
-    """No token, or one that is not accepted."""
+    """No token, or one that does not count here; the caller needs a new one."""
 
     default_reason = "TOKEN_INVALID"
 
 
 class PermissionDenied(RadrefError):
-    """The caller's roles, or the name in the peer's certificate, do not allow this."""
+    """The caller is known, but may not do this; another token or certificate may."""
 
     default_reason = "ROLE_REQUIRED"
+
+
+class InvalidInput(RadrefError):
+    """The caller must change the request."""
+
+    default_reason = "INVALID_FIELD"
 
 
 class NotFound(RadrefError):

@@ -30,7 +30,7 @@ log = structlog.get_logger()
 async def compose(settings: RetrievalSettings) -> App:
     """Opens the index and wires the service."""
     topics = settings.collections
-    channel = open_channel(settings.inference_target)
+    channel = open_channel(settings.inference_target, tls=settings.tls.files())
     inference = InferenceClient(channel, timeout=settings.embed_timeout_seconds)
     text = _indexed_text(settings)
 

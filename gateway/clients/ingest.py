@@ -7,7 +7,6 @@ import grpc
 from gateway.messages import source_from
 from gateway.model import Source
 from radref.api.ingest.v1 import ingest_pb2, ingest_pb2_grpc
-from radref.service.context import current_call
 from radref.service.status import error_from_rpc
 
 TIMEOUT_SECONDS = 5.0
@@ -22,16 +21,8 @@ class IngestClient:
     async def passage(self, citation_id: str) -> Source:
         request = ingest_pb2.GetPassageRequest(citation_id=citation_id)
         try:
-            response = await self._stub.GetPassage(
-                request, timeout=TIMEOUT_SECONDS, metadata=_on_behalf_of_the_caller()
-            )
+            response = await self._stub.GetPassage(request, timeout=TIMEOUT_SECONDS)
         except grpc.aio.AioRpcError as exc:
             raise error_from_rpc(exc, backend="ingest") from None
         ended_at = response.ended_at if response.HasField("ended_at") else None
         return source_from(response.passage, response.state, ended_at)
-
-
-def _on_behalf_of_the_caller() -> tuple[tuple[str, str], ...]:
-    """The ingest service faces users too: it wants their token and decides by their roles."""
-    call = current_call()
-    return (("authorization", call.authorization),) if call is not None and call.authorization else ()

@@ -15,6 +15,7 @@ from radref.cli.answer import show_answer
 from radref.cli.output import out, print_json
 from radref.cli.paths import default_data_dir, find_addresses
 from radref.client import RadrefClient
+from radref.client_environment import tls_from_environment, token_from_environment
 
 T = TypeVar("T")
 DataDir = Annotated[Path | None, typer.Option(help="Data directory of the running `radref up`.")]
@@ -34,7 +35,13 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def client_for(data_dir: Path | None, actor: str = "") -> RadrefClient:
     addresses = find_addresses(data_dir or default_data_dir())
-    return RadrefClient(gateway=addresses.gateway, ingest=addresses.ingest, actor=actor)
+    return RadrefClient(
+        gateway=addresses.gateway,
+        ingest=addresses.ingest,
+        actor=actor,
+        token=token_from_environment(),
+        tls=tls_from_environment(),
+    )
 
 
 def ask(

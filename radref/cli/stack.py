@@ -16,6 +16,9 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from radref.cli.paths import DEFAULT_PORTS, DEFAULT_REST_PORT, Addresses
+from radref.client_environment import tls_from_environment
+from radref.service.tls.client import channel_credentials
+from radref.service.tls.files import CertificateFiles
 
 # Names only: the shared package imports no service.
 MODULES = {
@@ -203,8 +206,8 @@ class Stack:
 
 
 def serving(address: str, timeout: float = 1.0) -> bool:
-    """Whether the service at host:port says SERVING. `timeout` in seconds."""
-    with grpc.insecure_channel(address) as channel:
+    """Whether the service at host:port says SERVING. `timeout` in seconds. TLS as the environment says."""
+    with _channel(address) as channel:
         try:
             response = health_pb2_grpc.HealthStub(channel).Check(
                 health_pb2.HealthCheckRequest(), timeout=timeout
@@ -212,6 +215,13 @@ def serving(address: str, timeout: float = 1.0) -> bool:
         except grpc.RpcError:
             return False
     return bool(response.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+def _channel(address: str) -> grpc.Channel:
+    files = tls_from_environment()
+    if files is None:
+        return grpc.insecure_channel(address)
+    return grpc.secure_channel(address, channel_credentials(CertificateFiles(files).current()))
 
 
 def _wiring(addresses: Addresses, data_dir: Path, *, trust_uploads: bool) -> dict[str, str]:

@@ -21,10 +21,11 @@ class _Context(Protocol):
 
 
 def actor_of(context: _Context) -> str:
-    """Name of the caller: the subject of the token that proved it.
+    """Name of the caller for the audit trail.
 
-    While access control is off, what metadata `radref-actor` or `radref-actor-bin` (UTF-8) says, else
-    "local": a claim, not a proof; the network decides who may make it.
+    With access control it is the token's subject, whatever the metadata say: clients send the name of the
+    operating system's user unasked. Without, it is what metadata `radref-actor` or `radref-actor-bin` (UTF-8)
+    say, else "local": a claim, not a proof, by a program on this machine.
 
     Raises:
         InvalidInput: the name is longer than 200 characters, empty or not printable.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
 
 import grpc
 
-from radref.service.context import REQUEST_ID_HEADER, current_call, downstream_timeout
+from radref.service.context import AUTHORIZATION_HEADER, REQUEST_ID_HEADER, current_call, downstream_timeout
+from radref.service.tls.client import RenewedChannel
+from radref.service.tls.files import CertificateFiles, TlsFiles
 
 # A 200-page document's vectors or thirteen long parents fit well below this.
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -27,20 +29,55 @@ CHANNEL_OPTIONS: tuple[tuple[str, int], ...] = (
 )
 
 
-def open_channel(target: str) -> grpc.aio.Channel:
-    """A channel to a neighbour, e.g. "127.0.0.1:7102"."""
-    return grpc.aio.insecure_channel(
-        target,
-        options=CHANNEL_OPTIONS,
-        interceptors=[_UnaryUnary(), _UnaryStream(), _StreamUnary()],
+# Value of the authorization header for one call; None = no header.
+Authorization: TypeAlias = Callable[[], Awaitable[str | None]]
+
+
+def open_channel(
+    target: str,
+    *,
+    tls: TlsFiles | None = None,
+    authorization: Authorization | None = None,
+    options: Sequence[tuple[str, int | str]] = (),
+) -> grpc.aio.Channel:
+    """A channel to a radref service.
+
+    Args:
+        target: host:port, e.g. "127.0.0.1:7102"; with TLS the host stands in the other side's certificate.
+        tls: authorities and own certificate; files that are replaced later are picked up. None = no TLS.
+        authorization: asked before every call; see `callers_authorization`. None = no header.
+        options: gRPC channel options besides CHANNEL_OPTIONS.
+
+    Raises:
+        ValueError: the certificate files cannot be used.
+    """
+    interceptors = [_UnaryUnary(authorization), _UnaryStream(authorization), _StreamUnary(authorization)]
+    everything = (*CHANNEL_OPTIONS, *options)
+    if tls is None:
+        return grpc.aio.insecure_channel(target, options=everything, interceptors=interceptors)
+    return RenewedChannel(
+        lambda credentials: grpc.aio.secure_channel(
+            target, credentials, options=everything, interceptors=interceptors
+        ),
+        CertificateFiles(tls),
     )
 
 
-def _propagated(details: grpc.aio.ClientCallDetails) -> grpc.aio.ClientCallDetails:
+async def callers_authorization() -> str | None:
+    """The header of the call being served: a neighbour that checks tokens itself gets the person's own."""
+    call = current_call()
+    return None if call is None else call.authorization
+
+
+async def _details(
+    details: grpc.aio.ClientCallDetails, authorization: Authorization | None
+) -> grpc.aio.ClientCallDetails:
     metadata = details.metadata or grpc.aio.Metadata()
     call = current_call()
     if call is not None and REQUEST_ID_HEADER not in metadata:
         metadata.add(REQUEST_ID_HEADER, call.request_id)
+    if authorization is not None and (value := await authorization()) is not None:
+        metadata[AUTHORIZATION_HEADER] = value
     timeout = downstream_timeout(DEFAULT_TIMEOUT_SECONDS if details.timeout is None else details.timeout)
     return grpc.aio.ClientCallDetails(
         method=details.method,
@@ -55,24 +92,33 @@ Continuation = Callable[[grpc.aio.ClientCallDetails, Any], Any]
 
 
 class _UnaryUnary(grpc.aio.UnaryUnaryClientInterceptor):
+    def __init__(self, authorization: Authorization | None) -> None:
+        self._authorization = authorization
+
     async def intercept_unary_unary(
         self, continuation: Continuation, client_call_details: grpc.aio.ClientCallDetails, request: Any
     ) -> Any:
-        return await continuation(_propagated(client_call_details), request)
+        return await continuation(await _details(client_call_details, self._authorization), request)
 
 
 class _UnaryStream(grpc.aio.UnaryStreamClientInterceptor):
+    def __init__(self, authorization: Authorization | None) -> None:
+        self._authorization = authorization
+
     async def intercept_unary_stream(
         self, continuation: Continuation, client_call_details: grpc.aio.ClientCallDetails, request: Any
     ) -> Any:
-        return await continuation(_propagated(client_call_details), request)
+        return await continuation(await _details(client_call_details, self._authorization), request)
 
 
 class _StreamUnary(grpc.aio.StreamUnaryClientInterceptor):
+    def __init__(self, authorization: Authorization | None) -> None:
+        self._authorization = authorization
+
     async def intercept_stream_unary(
         self,
         continuation: Continuation,
         client_call_details: grpc.aio.ClientCallDetails,
         request_iterator: Any,
     ) -> Any:
-        return await continuation(_propagated(client_call_details), request_iterator)
+        return await continuation(await _details(client_call_details, self._authorization), request_iterator)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from radref.service.access.caller import Caller
 
 REQUEST_ID_HEADER = "x-request-id"
+AUTHORIZATION_HEADER = "authorization"
 # Left for the way back, so that a callee's DEADLINE_EXCEEDED arrives before ours is due.
 DOWNSTREAM_MARGIN_SECONDS = 0.02
 
@@ -25,15 +28,15 @@ class Call:
         request_id: from the caller's x-request-id, else made here; 1-64 characters.
         method: full method name, "/package.Service/Method".
         deadline: time.monotonic() value by which the answer is due; None = no deadline.
-        caller: proven by a token; None while access control is off.
-        authorization: the header it came with, to be passed on to the other user-facing service.
+        caller: who calls, as the token says; None while access control is off, and before it was asked.
+        authorization: the caller's header, to be handed on to a neighbour that checks it itself.
     """
 
     request_id: str
     method: str
     deadline: float | None
     caller: Caller | None = None
-    authorization: str = field(default="", repr=False)
+    authorization: str | None = field(default=None, repr=False)
 
     def remaining(self) -> float | None:
         """Seconds left, >= 0; None without a deadline."""
@@ -50,6 +53,16 @@ def current_call() -> Call | None:
 
 def set_current_call(call: Call) -> None:
     _current.set(call)
+
+
+@contextmanager
+def serving_call(call: Call) -> Iterator[Call]:
+    """Makes `call` the one being served until the block ends."""
+    token = _current.set(call)
+    try:
+        yield call
+    finally:
+        _current.reset(token)
 
 
 def new_request_id() -> str:

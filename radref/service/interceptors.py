@@ -1,10 +1,11 @@
 """What happens around every served call, in one fixed order (outermost first):
 
-request id and deadline -> metrics and access log -> error mapping -> deadline rule -> token, role and rate ->
-admission -> servicer.
+request id and deadline -> metrics and access log -> error mapping -> peer's certificate -> guard (deadline
+rule, token and role, rate limit, admission) -> servicer.
 
-Metrics stand outside of error mapping so that they see the status the caller gets; refusals stand inside so
-that they are mapped like any other error.
+Metrics stand outside of error mapping so that they see the status the caller gets; the guard stands inside
+so that a refused call is mapped like any other error. Health answers without token, deadline and place, and
+so does reflection, but with a token; both need the peer's certificate where one is asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import grpc
@@ -22,54 +23,46 @@ import structlog
 from radref import errors
 from radref.service import context as call_context
 from radref.service import metrics
-from radref.service.guard import Guard, due
-from radref.service.handlers import Around, Context, wrap_handler
+from radref.service.admission import Admission
+from radref.service.guard import Guard
+from radref.service.handlers import Context, wrap_handler
 from radref.service.status import STATUS_DETAILS_HEADER, code_of, to_status
+from radref.service.tls.peers import AllowedPeers
 
 # Probes and reflection must answer without deadline and under any load.
 _HEALTH_PREFIX = "/grpc.health.v1.Health/"
-_EXEMPT_PREFIXES = (_HEALTH_PREFIX, "/grpc.reflection.")
+_REFLECTION_PREFIX = "/grpc.reflection."
 
 log = structlog.get_logger()
 
 
 def interceptors(
-    guard: Guard, *, require_deadline: bool, long_lived: frozenset[str], draining: asyncio.Event
+    admission: Admission, *, require_deadline: bool, long_lived: frozenset[str], draining: asyncio.Event
 ) -> Sequence[grpc.aio.ServerInterceptor]:
-    """The interceptors of a radref server, in their fixed order.
-
-    Args:
-        guard: who is let in, and how many at once.
-        require_deadline: refuse calls without a deadline.
-        long_lived: full names of methods that stream for minutes; they need no deadline, take no
-            admission place and are ended when the service drains.
-        draining: set when the service is about to stop.
-    """
-    return (
-        _Interceptor(lambda method: lambda ctx: _identified(ctx, method)),
-        _Interceptor(lambda method: lambda ctx: _measured(ctx, method), exempt=_EXEMPT_PREFIXES),
-        # Health never fails; what reflection is refused is mapped too.
-        _Interceptor(lambda method: _mapped, exempt=(_HEALTH_PREFIX,)),
-        _Interceptor(
-            lambda method: lambda ctx: _timed(ctx, require_deadline and method not in long_lived),
-            exempt=_EXEMPT_PREFIXES,
-        ),
-        _Interceptor(lambda method: lambda ctx: _let_in(ctx, guard, method), exempt=(_HEALTH_PREFIX,)),
-        _Interceptor(
-            lambda method: (
-                lambda ctx: _until_draining(draining) if method in long_lived else guard.admission.place()
-            ),
-            exempt=_EXEMPT_PREFIXES,
-        ),
+    """The interceptors of a server without access control. Arguments as in Guard."""
+    return guarded(
+        Guard(
+            admission=admission, require_deadline=require_deadline, long_lived=long_lived, draining=draining
+        )
     )
 
 
-class _Interceptor(grpc.aio.ServerInterceptor):
-    """Puts one context manager around every method without one of the `exempt` prefixes."""
+def guarded(guard: Guard, peers: AllowedPeers | None = None) -> Sequence[grpc.aio.ServerInterceptor]:
+    """The interceptors of a radref server.
 
-    def __init__(self, around_of: Callable[[str], Around], *, exempt: tuple[str, ...] = ()) -> None:
-        self._around_of = around_of
-        self._exempt = exempt
+    Args:
+        guard: who may call, how often, how many at once.
+        peers: whose certificates count; None = the transport asks for none.
+    """
+    return (_Interceptor(guard, peers),)
+
+
+class _Interceptor(grpc.aio.ServerInterceptor):
+    """Puts everything around every method. One object, so that all of it knows whether the method exists."""
+
+    def __init__(self, guard: Guard, peers: AllowedPeers | None) -> None:
+        self._guard = guard
+        self._peers = peers
 
     async def intercept_service(
         self,
@@ -78,11 +71,44 @@ class _Interceptor(grpc.aio.ServerInterceptor):
     ) -> grpc.RpcMethodHandler:
         method = handler_call_details.method
         handler = await continuation(handler_call_details)
-        if self._exempt and method.startswith(self._exempt):
-            return handler
-        if handler is None:
-            handler = _unknown_method(method)
-        return wrap_handler(handler, self._around_of(method))
+        around = self._around
+        if method.startswith((_HEALTH_PREFIX, _REFLECTION_PREFIX)) and handler is not None:
+            around = self._around_exempt
+        known = handler is not None
+        return wrap_handler(
+            handler if known else _unknown_method(method), lambda context: around(context, method, known)
+        )
+
+    @asynccontextmanager
+    async def _around(self, context: Context, method: str, known: bool) -> AsyncIterator[None]:
+        async with (
+            _identified(context, method) as call,
+            _measured(context, method, known),
+            _mapped(context),
+            self._guarded(context, call),
+        ):
+            yield
+
+    @asynccontextmanager
+    async def _around_exempt(self, context: Context, method: str, known: bool) -> AsyncIterator[None]:
+        async with _identified(context, method), _mapped(context):
+            if self._peers is not None:
+                self._peers.check(context.auth_context())
+            if method.startswith(_REFLECTION_PREFIX):
+                await self._guard.check_reflection(_header(context, call_context.AUTHORIZATION_HEADER))
+            yield
+
+    def _guarded(
+        self, context: Context, call: call_context.Call
+    ) -> AbstractAsyncContextManager[call_context.Call]:
+        if self._peers is not None:
+            self._peers.check(context.auth_context())
+        return self._guard.admit(call, _header(context, call_context.AUTHORIZATION_HEADER))
+
+
+def _header(context: Context, name: str) -> str | None:
+    value = dict(context.invocation_metadata() or ()).get(name)
+    return value if isinstance(value, str) else None
 
 
 def _unknown_method(method: str) -> grpc.RpcMethodHandler:
@@ -93,22 +119,21 @@ def _unknown_method(method: str) -> grpc.RpcMethodHandler:
 
 
 @asynccontextmanager
-async def _identified(context: Context, method: str) -> AsyncIterator[None]:
-    supplied = dict(context.invocation_metadata() or ()).get(call_context.REQUEST_ID_HEADER)
+async def _identified(context: Context, method: str) -> AsyncIterator[call_context.Call]:
     remaining = context.time_remaining()
     call = call_context.Call(
-        request_id=call_context.accepted_request_id(supplied if isinstance(supplied, str) else None),
+        request_id=call_context.accepted_request_id(_header(context, call_context.REQUEST_ID_HEADER)),
         method=method,
         deadline=None if remaining is None else time.monotonic() + remaining,
     )
     call_context.set_current_call(call)
     with structlog.contextvars.bound_contextvars(request_id=call.request_id):
         context.set_trailing_metadata(((call_context.REQUEST_ID_HEADER, call.request_id),))
-        yield
+        yield call
 
 
 @asynccontextmanager
-async def _measured(context: Context, method: str) -> AsyncIterator[None]:
+async def _measured(context: Context, method: str, known: bool) -> AsyncIterator[None]:
     service, _, name = method.strip("/").rpartition("/")
     started = time.perf_counter()
     code = grpc.StatusCode.OK
@@ -125,10 +150,9 @@ async def _measured(context: Context, method: str) -> AsyncIterator[None]:
         elapsed = time.perf_counter() - started
         metrics.INFLIGHT.dec()
         # An unknown method's name comes from outside: it must not become a label.
-        known = code != grpc.StatusCode.UNIMPLEMENTED
-        metrics.RPC_SECONDS.labels(
-            service=service if known else "unknown", method=name if known else "unknown", code=code.name
-        ).observe(elapsed)
+        if not known:
+            service = name = "unknown"
+        metrics.RPC_SECONDS.labels(service=service, method=name, code=code.name).observe(elapsed)
         log.info("served", method=name, code=code.name, milliseconds=round(elapsed * 1000, 1))
 
 
@@ -165,44 +189,3 @@ async def _abort(context: Context, error: errors.RadrefError) -> None:
             (call_context.REQUEST_ID_HEADER, request_id),
         ),
     )
-
-
-@asynccontextmanager
-async def _timed(context: Context, required: bool) -> AsyncIterator[None]:
-    call = call_context.current_call()
-    remaining = call.remaining() if call else None
-    if remaining is None:
-        if required:
-            raise errors.InvalidInput(
-                "this call needs a deadline: set a timeout on the client", reason="DEADLINE_REQUIRED"
-            )
-        yield
-        return
-    async with due(remaining):
-        yield
-
-
-@asynccontextmanager
-async def _let_in(context: Context, guard: Guard, method: str) -> AsyncIterator[None]:
-    authorization = dict(context.invocation_metadata() or ()).get("authorization")
-    await guard.let_in(method, authorization if isinstance(authorization, str) else None)
-    yield
-
-
-@asynccontextmanager
-async def _until_draining(draining: asyncio.Event) -> AsyncIterator[None]:
-    """Ends a stream that would otherwise keep the service from stopping; the caller comes back to another."""
-
-    async def watch(scope: asyncio.Timeout) -> None:
-        await draining.wait()
-        scope.reschedule(asyncio.get_running_loop().time())
-
-    try:
-        async with asyncio.timeout(None) as scope:
-            watcher = asyncio.create_task(watch(scope))
-            try:
-                yield
-            finally:
-                watcher.cancel()
-    except TimeoutError:
-        raise errors.Unavailable("the service is stopping; call again", reason="NOT_READY") from None

@@ -30,8 +30,12 @@ FIRST_STATEMENT_SECONDS = Histogram(
     buckets=LATENCY_BUCKETS,
 )
 INFLIGHT = Gauge("radref_inflight_requests", "Calls being served")
-RATE_LIMITED = Counter("radref_rate_limited_total", "Calls refused because their caller calls too often")
 ADMISSION_REJECTED = Counter("radref_admission_rejected_total", "Calls refused because the queue was full")
+RATE_LIMITED = Counter("radref_rate_limited_total", "Calls refused because their caller calls too often")
+ACCESS_REFUSED = Counter("radref_access_refused_total", "Calls refused by access control", ["reason"])
+CERTIFICATE_EXPIRY = Gauge(
+    "radref_certificate_expiry_timestamp_seconds", "When a certificate in use runs out", ["certificate"]
+)
 EVENT_LOOP_LAG = Gauge("radref_event_loop_lag_seconds", "How late the event loop wakes up")
 BACKEND_UP = Gauge("radref_backend_up", "1 when the backend answered its last check", ["backend"])
 

@@ -21,14 +21,15 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
 from radref.service.admin import AdminServer
-from radref.service.admission import Admission
 from radref.service.channels import MAX_MESSAGE_BYTES
-from radref.service.guard import Guard
+from radref.service.exposure import check_exposure, warn_of_open_doors
+from radref.service.guard import Guard, guard_of
 from radref.service.health import Component, Readiness
-from radref.service.interceptors import interceptors
+from radref.service.interceptors import guarded
 from radref.service.logs import configure_logging
 from radref.service.metrics import EVENT_LOOP_LAG
-from radref.service.settings import ServiceSettings, SettingsError
+from radref.service.settings import ServiceSettings, SettingsError, UserFacingSettings
+from radref.service.tls.server_ports import ServerPorts
 
 HEARTBEAT_SECONDS = 0.5
 
@@ -61,10 +62,12 @@ class App:
         workers: coroutines that run from start to shutdown; one that ends early ends the process.
         drainers: doors beside gRPC: each is told the grace in seconds when calls are refused, takes no new
             ones from then on and returns when none is in flight.
-        guard: who is let in and how many at once; None = everybody, as many as the settings say. A service
-            with a second door hands the same one to both.
         closers: called in order at shutdown, after the last call was served.
-        long_lived: full names of methods that stream for minutes ("/package.Service/Method").
+        guard: what stands before every call (`guard_of`). A composition root with a second facade (REST)
+            builds it and hands the same one to both. User-facing services must give it: it holds their
+            access rules. None = one without access control.
+        long_lived: full names of methods that stream for minutes ("/package.Service/Method"); ignored
+            where `guard` is given, which has its own.
     """
 
     services: Sequence[Servicer]
@@ -72,8 +75,8 @@ class App:
     workers: Sequence[Callable[[], Awaitable[None]]] = ()
     drainers: Sequence[Callable[[float], Awaitable[None]]] = ()
     closers: Sequence[Callable[[], Awaitable[None]]] = ()
-    long_lived: frozenset[str] = frozenset()
     guard: Guard | None = None
+    long_lived: frozenset[str] = frozenset()
 
 
 def run_service(name: str, settings_type: type[S], compose: Callable[[S], Awaitable[App]]) -> None:
@@ -88,6 +91,7 @@ def run_service(name: str, settings_type: type[S], compose: Callable[[S], Awaita
         settings = settings_type.load(
             arguments.config, listen=arguments.listen, admin_listen=arguments.admin_listen
         )
+        check_exposure(settings)
     except SettingsError as exc:
         sys.exit(_refuse(str(exc)))
     configure_logging(name, settings.log_level)
@@ -111,14 +115,14 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
         log.error("cannot start", error=type(exc).__name__, reason=str(exc))
         raise
 
-    draining = asyncio.Event()
+    guard = app.guard
+    if guard is None:
+        if isinstance(settings, UserFacingSettings):
+            raise TypeError("a user-facing service must compose its guard with its access rules")
+        guard = guard_of(settings, long_lived=app.long_lived)
+    ports = ServerPorts.of(settings)
     server = grpc.aio.server(
-        interceptors=interceptors(
-            app.guard or Guard(Admission(settings.max_inflight, settings.max_queue)),
-            require_deadline=settings.require_deadline,
-            long_lived=app.long_lived,
-            draining=draining,
-        ),
+        interceptors=guarded(guard, ports.peers),
         options=(
             ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
             ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
@@ -137,7 +141,8 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     readiness = Readiness(health_servicer, names, app.components)
     await readiness.start()
 
-    server.add_insecure_port(settings.listen_address)
+    ports.open(server, settings)
+    warn_of_open_doors(settings)
     admin = AdminServer(settings.admin_address, lambda: (readiness.serving, readiness.waiting_for))
     await server.start()
     log.info("listening", address=settings.listen_address, admin_port=admin.port)
@@ -145,6 +150,7 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     tasks = [
         asyncio.create_task(readiness.run(), name="readiness"),
         asyncio.create_task(_heartbeat(admin), name="heartbeat"),
+        asyncio.create_task(ports.keep_certificates_fresh(), name="certificates"),
         *(asyncio.create_task(_as_coroutine(worker), name="worker") for worker in app.workers),
     ]
     if parent_pid is not None:
@@ -155,9 +161,8 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     log.info("draining")
     if code == 0:
         await asyncio.sleep(settings.drain_wait_seconds)
-    draining.set()
-    grace = settings.drain_grace_seconds
-    await asyncio.gather(server.stop(grace), *(drain(grace) for drain in app.drainers))
+    guard.draining.set()
+    await server.stop(settings.drain_grace_seconds)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

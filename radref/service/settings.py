@@ -23,6 +23,9 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from radref.service.access.settings import AccessSettings, RateLimitSettings
+from radref.service.tls.settings import TlsSettings
+
 SECTIONS = ("gateway", "retrieval", "inference", "ingest")
 DEFAULT_PORTS = {"gateway": 7100, "retrieval": 7101, "inference": 7102, "ingest": 7103}
 ADMIN_PORT_OFFSET = 100
@@ -61,6 +64,8 @@ class ServiceSettings(BaseSettings):
         description="after that: seconds for calls in flight; longer than the longest answer",
     )
 
+    tls: TlsSettings = Field(default=TlsSettings(), description="certificates between services")
+
     def __init_subclass__(cls, section: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if section is not None:
@@ -80,6 +85,13 @@ class ServiceSettings(BaseSettings):
     @property
     def admin_address(self) -> str:
         return self.admin_listen or f"127.0.0.1:{DEFAULT_PORTS[self.section] + ADMIN_PORT_OFFSET}"
+
+    def served_addresses(self) -> dict[str, str]:
+        """host:port of what other machines may reach, by the setting that says so; without the admin port."""
+        addresses = {"listen": self.listen_address}
+        if self.tls.peer_listen:
+            addresses["tls.peer_listen"] = self.tls.peer_listen
+        return addresses
 
     @classmethod
     def settings_customise_sources(
@@ -138,6 +150,15 @@ def accepted_address(value: str) -> str:
         if not host or not port.isdigit() or int(port) > 65535:
             raise ValueError("must be host:port")
     return value
+
+
+class UserFacingSettings(ServiceSettings):
+    """What services that people and integrators reach have besides."""
+
+    access: AccessSettings = Field(default=AccessSettings(), description="who may call what")
+    rate_limit: RateLimitSettings = Field(
+        default=RateLimitSettings(), description="how often one caller may call; with access control"
+    )
 
 
 def env_prefix(section: str) -> str:

@@ -14,9 +14,9 @@ DOMAIN = "radref"
 STATUS_DETAILS_HEADER = "grpc-status-details-bin"
 
 _CODES: dict[type[errors.RadrefError], grpc.StatusCode] = {
-    errors.InvalidInput: grpc.StatusCode.INVALID_ARGUMENT,
     errors.Unauthenticated: grpc.StatusCode.UNAUTHENTICATED,
     errors.PermissionDenied: grpc.StatusCode.PERMISSION_DENIED,
+    errors.InvalidInput: grpc.StatusCode.INVALID_ARGUMENT,
     errors.NotFound: grpc.StatusCode.NOT_FOUND,
     errors.PreconditionFailed: grpc.StatusCode.FAILED_PRECONDITION,
     errors.Overloaded: grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -33,8 +33,6 @@ _TRANSPORT_REASONS = {
     grpc.StatusCode.DEADLINE_EXCEEDED: "DEADLINE",
     grpc.StatusCode.CANCELLED: "CANCELLED",
     grpc.StatusCode.RESOURCE_EXHAUSTED: "TEXT_TOO_LONG",
-    grpc.StatusCode.UNAUTHENTICATED: "TOKEN_INVALID",
-    grpc.StatusCode.PERMISSION_DENIED: "ROLE_REQUIRED",
 }
 
 

@@ -25,7 +25,6 @@ from radref.api.inference.v1 import inference_pb2_grpc
 from radref.errors import NotFound
 from radref.service.admission import Admission
 from radref.service.channels import open_channel
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from tests.gateway.test_pipeline import FINGERPRINT, STRONG, Reranking, Searching
 
@@ -59,7 +58,7 @@ class LlmStack:
 def _server() -> grpc.aio.Server:
     return grpc.aio.server(
         interceptors=interceptors(
-            Guard(Admission(16, 16)), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+            Admission(16, 16), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
         )
     )
 

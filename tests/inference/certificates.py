@@ -1,9 +1,10 @@
-"""A certificate authority of a test, and a server certificate of it for 127.0.0.1."""
+"""A certificate authority of a test, and certificates of it."""
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
+from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
@@ -12,10 +13,38 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def authority_and_server(folder: Path) -> tuple[Path, Path, Path]:
-    """PEM files: the authority, the server's certificate, the server's key."""
-    ca_key = ec.generate_private_key(ec.SECP256R1())
-    ca_name = _name("radref test authority")
+@dataclass(frozen=True)
+class CertificateAuthority:
+    """Signs certificates; `path` is its own in PEM."""
+
+    path: Path
+    key: ec.EllipticCurvePrivateKey
+    name: x509.Name
+
+    def issue(self, folder: Path, file_name: str, *names: str) -> tuple[Path, Path]:
+        """PEM files of a certificate for 127.0.0.1 and these DNS names, and of its key."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+        alternatives = x509.SubjectAlternativeName([address, *(x509.DNSName(name) for name in names)])
+        certificate = (
+            _builder(_name("127.0.0.1"), self.name, key.public_key())
+            .add_extension(alternatives, critical=False)
+            .sign(self.key, hashes.SHA256())
+        )
+        paths = folder / f"{file_name}.pem", folder / f"{file_name}.key"
+        paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        paths[1].write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        return paths
+
+
+def certificate_authority(folder: Path, file_name: str = "ca") -> CertificateAuthority:
+    """A new authority whose certificate is written to the folder."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name("radref test authority")
     usage = x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,
@@ -27,28 +56,21 @@ def authority_and_server(folder: Path) -> tuple[Path, Path, Path]:
         encipher_only=False,
         decipher_only=False,
     )
-    ca = (
-        _builder(ca_name, ca_name, ca_key.public_key())
+    certificate = (
+        _builder(name, name, key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
-        .sign(ca_key, hashes.SHA256())
+        .sign(key, hashes.SHA256())
     )
-    key = ec.generate_private_key(ec.SECP256R1())
-    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    server = (
-        _builder(_name("127.0.0.1"), ca_name, key.public_key())
-        .add_extension(address, critical=False)
-        .sign(ca_key, hashes.SHA256())
-    )
-    paths = folder / "ca.pem", folder / "server.pem", folder / "server.key"
-    paths[0].write_bytes(ca.public_bytes(serialization.Encoding.PEM))
-    paths[1].write_bytes(server.public_bytes(serialization.Encoding.PEM))
-    paths[2].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    return paths
+    path = folder / f"{file_name}.pem"
+    path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    return CertificateAuthority(path, key, name)
+
+
+def authority_and_server(folder: Path) -> tuple[Path, Path, Path]:
+    """PEM files: the authority, a server's certificate for 127.0.0.1, its key."""
+    authority = certificate_authority(folder)
+    return authority.path, *authority.issue(folder, "server")
 
 
 def _name(text: str) -> x509.Name:

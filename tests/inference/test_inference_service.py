@@ -26,7 +26,6 @@ from radref.api.inference.v1.inference_pb2_grpc import (
 from radref.errors import InvalidInput, RadrefError, Unimplemented
 from radref.service.admission import Admission
 from radref.service.channels import MAX_MESSAGE_BYTES, open_channel
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from radref.service.status import error_from_rpc
 
@@ -42,7 +41,7 @@ ANY_COSINE = SelectionPolicy(min_cosine=-1.0, min_cosine_further=-1.0)
 async def stub(tiny_embedder: OnnxE5Embedder) -> AsyncIterator[InferenceServiceStub]:
     server = grpc.aio.server(
         interceptors=interceptors(
-            Guard(Admission(64, 64)), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+            Admission(64, 64), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
         ),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
     )

@@ -23,7 +23,6 @@ from radref.api.inference.v1.inference_pb2_grpc import (
 )
 from radref.service.admission import Admission
 from radref.service.channels import MAX_MESSAGE_BYTES, open_channel
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from radref.service.status import STATUS_DETAILS_HEADER
 from tests.inference.test_triton_embedder import embedder_of
@@ -63,7 +62,7 @@ async def stub(models: tuple[TritonEmbedder, TritonReranker]) -> AsyncIterator[I
     embedder, reranker = models
     server = grpc.aio.server(
         interceptors=interceptors(
-            Guard(Admission(64, 64)), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+            Admission(64, 64), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
         ),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
     )

@@ -18,7 +18,6 @@ from radref.api.retrieval.v1 import index_pb2, index_pb2_grpc, retrieval_pb2, re
 from radref.errors import InvalidInput, NotFound, PreconditionFailed, RadrefError, Unavailable
 from radref.service.admission import Admission
 from radref.service.channels import open_channel
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from radref.service.status import error_from_rpc
 from retrieval_svc.inference_client import EmbedderCheck, InferenceClient
@@ -76,9 +75,7 @@ class Service:
 def around() -> list[grpc.aio.ServerInterceptor]:
     """The service kit's interceptors, as every service has them."""
     return list(
-        interceptors(
-            Guard(Admission(8, 8)), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
-        )
+        interceptors(Admission(8, 8), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event())
     )
 
 

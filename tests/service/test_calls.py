@@ -15,7 +15,6 @@ from radref.api.gateway.v1 import gateway_pb2, gateway_pb2_grpc
 from radref.service.admission import Admission
 from radref.service.channels import open_channel
 from radref.service.context import current_call, downstream_timeout
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from radref.service.metrics import ADMISSION_REJECTED, RPC_SECONDS
 from radref.service.status import error_from_rpc
@@ -54,7 +53,7 @@ async def serving(
 ) -> AsyncIterator[Served]:
     server = grpc.aio.server(
         interceptors=interceptors(
-            Guard(Admission(max_inflight, max_queue)),
+            Admission(max_inflight, max_queue),
             require_deadline=True,
             long_lived=long_lived,
             draining=draining or asyncio.Event(),

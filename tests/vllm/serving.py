@@ -20,7 +20,6 @@ from radref.api.inference.v1.inference_pb2_grpc import (
 from radref.errors import RadrefError
 from radref.service.admission import Admission
 from radref.service.channels import MAX_MESSAGE_BYTES, open_channel
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from radref.service.status import error_from_rpc
 
@@ -32,7 +31,7 @@ async def inference_service(
     """A stub of the service; the models are closed with it."""
     server = grpc.aio.server(
         interceptors=interceptors(
-            Guard(Admission(64, 64)), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+            Admission(64, 64), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
         ),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
     )

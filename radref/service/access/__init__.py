@@ -1,1 +1,1 @@
-"""Who may call what: tokens, roles, rate limits. Knows no transport."""
+"""Who may call what: tokens, keys, roles, rate limits. Knows no transport."""

@@ -1,13 +1,13 @@
-"""Who calls, proven by a token."""
+"""Who calls, as a verified token says."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
-from enum import StrEnum
 
 
-class Role(StrEnum):
-    """What a caller may be; a token may hold several. None includes another one."""
+class Role(enum.StrEnum):
+    """What a token can allow; the values are the names in the token's role claim."""
 
     READER = "reader"
     CURATOR = "curator"
@@ -15,12 +15,14 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
-EVERYBODY = frozenset(Role)
-
-
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A caller. `subject` is the token's, 1-200 printable characters."""
+    """A verified caller.
+
+    Attributes:
+        subject: the token's `sub`, 1-200 printable characters; the actor of the audit trail.
+        roles: its roles; names that are no role of radref are left out.
+    """
 
     subject: str
     roles: frozenset[Role]

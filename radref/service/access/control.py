@@ -1,59 +1,69 @@
-"""The decision: who calls, and may they."""
+"""Access control: from the authorization header of a call to its caller, or a refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from radref.errors import Unauthenticated
+from radref.service.access.caller import Caller
+from radref.service.access.jwks import KeySet, from_file, from_url
+from radref.service.access.rules import AccessRules, check_role
+from radref.service.access.settings import AccessSettings
+from radref.service.access.tokens import TokenRules, TokenVerifier
 
-from radref.errors import PermissionDenied, Unauthenticated
-from radref.service.access.caller import Caller, Role
-
-# Reads what the API looks like; any valid token may.
-_REFLECTION_PREFIX = "/grpc.reflection."
-
-
-class Verifying(Protocol):
-    """Checks tokens."""
-
-    async def verify(self, token: str) -> Caller: ...
+_SCHEME = "bearer"
 
 
 class AccessControl:
-    """Default deny: a method without a rule is nobody's.
+    """Decides who may call what. Default: nobody."""
 
-    Args:
-        verifier: checks tokens.
-        rules: roles that may call a method, by full name "/package.Service/Method"; one of them is enough.
-    """
-
-    def __init__(self, verifier: Verifying, rules: Mapping[str, frozenset[Role]]) -> None:
+    def __init__(self, verifier: TokenVerifier, rules: AccessRules) -> None:
         self._verifier = verifier
-        self._rules = dict(rules)
+        self._rules = rules
 
     async def authorise(self, method: str, authorization: str | None) -> Caller:
         """The caller, who may call this method.
 
         Args:
-            method: full name.
-            authorization: value of the header of that name; None = absent.
+            method: full method name, "/package.Service/Method".
+            authorization: value of the header, "Bearer <token>"; None = absent.
 
         Raises:
             Unauthenticated: TOKEN_MISSING, TOKEN_INVALID, TOKEN_EXPIRED.
-            PermissionDenied: ROLE_REQUIRED.
-            Unavailable: the keys of the identity provider were never read.
+            PermissionDenied: ROLE_REQUIRED, also where the method has no rule.
+            Unavailable: the issuer's keys cannot be read.
         """
+        caller = await self.identify(authorization)
+        check_role(self._rules, method, caller)
+        return caller
+
+    async def identify(self, authorization: str | None) -> Caller:
+        """The caller, whatever the roles. Raises as `authorise`, without PermissionDenied."""
         scheme, _, token = (authorization or "").strip().partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        token = token.strip()
+        if scheme.lower() != _SCHEME or not token:
             raise Unauthenticated(
-                "this call needs a token: send 'authorization: Bearer TOKEN'", reason="TOKEN_MISSING"
+                "this service wants a token: authorization: Bearer <token>", reason="TOKEN_MISSING"
             )
-        caller = await self._verifier.verify(token.strip())
-        allowed = self._rules.get(method, frozenset())
-        if method.startswith(_REFLECTION_PREFIX) or caller.roles & allowed:
-            return caller
-        wanted = " or ".join(sorted(allowed))
-        raise PermissionDenied(
-            f"this call needs the role {wanted}" if wanted else "this call is open to nobody",
-            reason="ROLE_REQUIRED",
-            metadata={"roles": ",".join(sorted(allowed))},
-        )
+        return await self._verifier.verify(token)
+
+
+def access_control(settings: AccessSettings, rules: AccessRules) -> AccessControl | None:
+    """Access control as the settings say; None = off."""
+    if settings.mode == "off":
+        return None
+    if settings.jwks_file is not None:
+        fetch = from_file(settings.jwks_file)
+    else:
+        fetch = from_url(settings.jwks_url, settings.jwks_ca_file)
+    return AccessControl(
+        TokenVerifier(
+            KeySet(fetch, max_age=settings.jwks_cache_seconds),
+            TokenRules(
+                issuer=settings.issuer,
+                audience=settings.audience,
+                algorithms=settings.algorithms,
+                clock_skew=settings.clock_skew_seconds,
+                roles_claim=settings.roles_claim,
+            ),
+        ),
+        rules,
+    )

@@ -25,7 +25,6 @@ from gateway.service import GatewayService
 from radref.api.gateway.v1 import gateway_pb2_grpc
 from radref.errors import NotFound
 from radref.service.admission import Admission
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
@@ -105,7 +104,7 @@ async def gateway_on(
     """Serves on a free port; yields host:port."""
     server = grpc.aio.server(
         interceptors=interceptors(
-            Guard(Admission(8, 8)), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+            Admission(8, 8), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
         )
     )
     servicer = GatewayService(

@@ -21,7 +21,7 @@ GATEWAY = "/radref.api.gateway.v1.GatewayService"
 
 
 def client(desk: FakeDesk, guard: ports.Guard | None = None, heartbeat: float = 15.0) -> httpx.AsyncClient:
-    app = create_app(desk, guard or Guard(Admission(64, 64)), LIMITS, heartbeat)
+    app = create_app(desk, guard or Guard(admission=Admission(64, 64)), LIMITS, heartbeat)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
 
 

@@ -14,7 +14,7 @@ from tests.gateway.rest.fake_desk import LIMITS, FakeDesk
 # More for a longer hunt: RADREF_TEST_REST_EXAMPLES=2000.
 EXAMPLES = int(os.environ.get("RADREF_TEST_REST_EXAMPLES", "25"))
 
-APP = create_app(FakeDesk(), Guard(Admission(64, 64)), LIMITS)
+APP = create_app(FakeDesk(), Guard(admission=Admission(64, 64)), LIMITS)
 # Not in this release, and it says so; every other 5xx is a fault.
 CONSULT = {
     "include-name": "POST /v1/consult",

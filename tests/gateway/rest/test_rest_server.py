@@ -19,7 +19,7 @@ from tests.gateway.rest.rest_client import BODY, parsed_events
 
 @asynccontextmanager
 async def serving(desk: FakeDesk) -> AsyncIterator[tuple[httpx.AsyncClient, RestServer]]:
-    server = RestServer("127.0.0.1:0", create_app(desk, Guard(Admission(64, 64)), LIMITS))
+    server = RestServer("127.0.0.1:0", create_app(desk, Guard(admission=Admission(64, 64)), LIMITS))
     running = asyncio.create_task(server.run())
     try:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}", timeout=30) as http:
@@ -114,13 +114,13 @@ async def test_signals_stay_with_the_process() -> None:
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "gateway.hospital:7180", "10.0.0.5:7180"])
 def test_nothing_listens_beyond_this_machine_in_the_clear(address: str) -> None:
-    app = create_app(FakeDesk(), Guard(Admission(64, 64)), LIMITS)
+    app = create_app(FakeDesk(), Guard(admission=Admission(64, 64)), LIMITS)
     with pytest.raises(ValueError, match="in the clear"):
         RestServer(address, app)
 
 
 async def test_a_taken_port_is_an_error_and_no_exit() -> None:
-    app = create_app(FakeDesk(), Guard(Admission(64, 64)), LIMITS)
+    app = create_app(FakeDesk(), Guard(admission=Admission(64, 64)), LIMITS)
     async with serving(FakeDesk()) as (_, server):
         with pytest.raises(OSError, match="in use"):
             RestServer(f"127.0.0.1:{server.port}", app)

@@ -19,7 +19,6 @@ from radref.api.inference.v1.inference_pb2_grpc import (
 )
 from radref.service.admission import Admission
 from radref.service.channels import open_channel
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from radref.service.status import error_from_rpc
 from tests.inference.generators.openai_setup import CHAT, QUESTION, SCHEMA, generator, refuses, stalls, writes
@@ -37,7 +36,7 @@ async def service() -> AsyncIterator[Service]:
     async with standin() as upstream:
         made = generator(upstream.url)
         around = interceptors(
-            Guard(Admission(64, 64)), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
+            Admission(64, 64), require_deadline=True, long_lived=frozenset(), draining=asyncio.Event()
         )
         server = grpc.aio.server(interceptors=around)
         add_InferenceServiceServicer_to_server(InferenceServicer(Models([], [], [made])), server)

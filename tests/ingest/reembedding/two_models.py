@@ -36,7 +36,6 @@ from radref.api.inference.v1 import inference_pb2_grpc
 from radref.api.retrieval.v1 import index_pb2_grpc
 from radref.service.admission import Admission
 from radref.service.channels import open_channel
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from retrieval_svc.inference_client import InferenceClient
 from retrieval_svc.query import Query
@@ -197,7 +196,7 @@ async def knowledge_base(database: Database, root: Path) -> AsyncIterator[Knowle
 
         async def serve(add: Any, servicer: object) -> grpc.aio.Channel:
             around = interceptors(
-                Guard(Admission(16, 16)),
+                Admission(16, 16),
                 require_deadline=True,
                 long_lived=frozenset(),
                 draining=asyncio.Event(),

@@ -23,7 +23,6 @@ from radref.api.ingest.v1 import ingest_pb2_grpc
 from radref.errors import RadrefError, Unimplemented
 from radref.service.actor import ACTOR_HEADER
 from radref.service.admission import Admission
-from radref.service.guard import Guard
 from radref.service.interceptors import interceptors
 from radref.service.status import error_from_rpc
 from tests.ingest.service.ingest_stack import Stack
@@ -97,7 +96,7 @@ def upkeep() -> Upkeep:
 async def client(stack: Stack, upkeep: Upkeep) -> AsyncIterator[Client]:
     server = grpc.aio.server(
         interceptors=interceptors(
-            Guard(Admission(8, 8)),
+            Admission(8, 8),
             require_deadline=True,
             long_lived=frozenset({WATCH}),
             draining=asyncio.Event(),

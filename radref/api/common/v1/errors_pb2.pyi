@@ -85,15 +85,15 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_OTHER_REVIEWER_NEEDED: _ErrorReason.ValueType  # 64
     """FAILED_PRECONDITION: the two-person rule wants somebody else."""
     ERROR_REASON_TOKEN_MISSING: _ErrorReason.ValueType  # 70
-    """UNAUTHENTICATED: the call carries no token."""
+    """UNAUTHENTICATED: the call brings no bearer token, and this service wants one."""
     ERROR_REASON_TOKEN_INVALID: _ErrorReason.ValueType  # 71
-    """UNAUTHENTICATED: the token is not accepted; the message says why."""
+    """UNAUTHENTICATED: the token is not one of this site's (signature, issuer, audience, algorithm or claims)."""
     ERROR_REASON_TOKEN_EXPIRED: _ErrorReason.ValueType  # 72
-    """UNAUTHENTICATED: the token has expired."""
+    """UNAUTHENTICATED: the token was good and has run out; get a new one."""
     ERROR_REASON_ROLE_REQUIRED: _ErrorReason.ValueType  # 73
-    """PERMISSION_DENIED: the caller has none of the roles that may call this method."""
+    """PERMISSION_DENIED: the caller has none of the roles this method is for; metadata `roles` lists them."""
     ERROR_REASON_PEER_NOT_ALLOWED: _ErrorReason.ValueType  # 74
-    """PERMISSION_DENIED: no name in the peer's certificate may call this service."""
+    """PERMISSION_DENIED: the certificate's names are not on the service's list of peers."""
     ERROR_REASON_BACKEND_UNAVAILABLE: _ErrorReason.ValueType  # 80
     """UNAVAILABLE: a service or store this call needs does not answer."""
     ERROR_REASON_NOT_READY: _ErrorReason.ValueType  # 81
@@ -107,7 +107,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_CANCELLED: _ErrorReason.ValueType  # 85
     """CANCELLED: the caller went away."""
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 86
-    """RESOURCE_EXHAUSTED: the caller calls more often than allowed; RetryInfo says when to come back."""
+    """RESOURCE_EXHAUSTED: this caller asks too often; RetryInfo says when to come back."""
     ERROR_REASON_NOT_IN_THIS_RELEASE: _ErrorReason.ValueType  # 90
     """UNIMPLEMENTED: named in the API, its behaviour is not in this release."""
     ERROR_REASON_UNKNOWN_METHOD: _ErrorReason.ValueType  # 91
@@ -183,15 +183,15 @@ ERROR_REASON_FUNCTIONAL_CHECK_FAILED: ErrorReason.ValueType  # 63
 ERROR_REASON_OTHER_REVIEWER_NEEDED: ErrorReason.ValueType  # 64
 """FAILED_PRECONDITION: the two-person rule wants somebody else."""
 ERROR_REASON_TOKEN_MISSING: ErrorReason.ValueType  # 70
-"""UNAUTHENTICATED: the call carries no token."""
+"""UNAUTHENTICATED: the call brings no bearer token, and this service wants one."""
 ERROR_REASON_TOKEN_INVALID: ErrorReason.ValueType  # 71
-"""UNAUTHENTICATED: the token is not accepted; the message says why."""
+"""UNAUTHENTICATED: the token is not one of this site's (signature, issuer, audience, algorithm or claims)."""
 ERROR_REASON_TOKEN_EXPIRED: ErrorReason.ValueType  # 72
-"""UNAUTHENTICATED: the token has expired."""
+"""UNAUTHENTICATED: the token was good and has run out; get a new one."""
 ERROR_REASON_ROLE_REQUIRED: ErrorReason.ValueType  # 73
-"""PERMISSION_DENIED: the caller has none of the roles that may call this method."""
+"""PERMISSION_DENIED: the caller has none of the roles this method is for; metadata `roles` lists them."""
 ERROR_REASON_PEER_NOT_ALLOWED: ErrorReason.ValueType  # 74
-"""PERMISSION_DENIED: no name in the peer's certificate may call this service."""
+"""PERMISSION_DENIED: the certificate's names are not on the service's list of peers."""
 ERROR_REASON_BACKEND_UNAVAILABLE: ErrorReason.ValueType  # 80
 """UNAVAILABLE: a service or store this call needs does not answer."""
 ERROR_REASON_NOT_READY: ErrorReason.ValueType  # 81
@@ -205,7 +205,7 @@ ERROR_REASON_DEADLINE_REQUIRED: ErrorReason.ValueType  # 84
 ERROR_REASON_CANCELLED: ErrorReason.ValueType  # 85
 """CANCELLED: the caller went away."""
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 86
-"""RESOURCE_EXHAUSTED: the caller calls more often than allowed; RetryInfo says when to come back."""
+"""RESOURCE_EXHAUSTED: this caller asks too often; RetryInfo says when to come back."""
 ERROR_REASON_NOT_IN_THIS_RELEASE: ErrorReason.ValueType  # 90
 """UNIMPLEMENTED: named in the API, its behaviour is not in this release."""
 ERROR_REASON_UNKNOWN_METHOD: ErrorReason.ValueType  # 91

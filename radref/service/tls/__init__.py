@@ -1,0 +1,1 @@
+"""Certificates: read, renewed while running, shown to peers and asked of them."""
