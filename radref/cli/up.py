@@ -87,6 +87,7 @@ def _announce(stack: Stack, *, trusted: bool) -> None:
             style="bold yellow",
         )
     out.print(
-        "No TLS and no access control: for this machine only. Next: radref ingest PATH, radref ask QUESTION."
+        "For this machine only, and without TLS and access control unless the settings file turns them on. "
+        "Next: radref ingest PATH, radref ask QUESTION."
     )
     out.print("Ctrl-C stops everything.")
