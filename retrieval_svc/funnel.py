@@ -55,7 +55,7 @@ class Funnel:
         }
 
     def rarity(self) -> SparseVector:
-        """The terms with their IDF over all parents that are searched by default, whatever legs are asked for."""
+        """The terms with their IDF over all parents searched by default, whatever legs are asked for."""
         return self.statistics.parents.weigh(self.terms, self.topics.default)
 
     def languages(self) -> dict[str, Sequence[str]]:
@@ -72,7 +72,7 @@ class Funnel:
         return self.language_mean(vector)
 
     def language_mean(self, vector: Sequence[float]) -> Callable[[str], float]:
-        """The question's cosine with the mean of all children of a staging's language, by the staging's id."""
+        """The question's cosine with the mean of all children of a staging's language, by its id."""
         nearness = self.statistics.languages.nearness(vector, self.plan.topics)
         # Only a version that is previewed can be of a language that is not searched: no advantage for it.
         unknown = max(nearness.values(), default=0.0)

@@ -55,9 +55,11 @@ def coverage(query: SparseVector, parents: Iterable[TermIds]) -> Coverage:
     rare = 0.0
     for terms in parents:
         if terms.size:
-            # The parent's terms are sorted: looking the few terms up is ten times cheaper than comparing sets.
+            # They are sorted: looking the few terms up is ten times cheaper than comparing sets.
             held = terms[np.minimum(np.searchsorted(terms, wanted), terms.size - 1)] == wanted
             found |= held
             rare = max(rare, float(weights @ held))
     total = float(weights.sum())
-    return Coverage(float(found.mean()), rare / total if total else 0.0, float(weights @ found) / total if total else 0.0)
+    return Coverage(
+        float(found.mean()), rare / total if total else 0.0, float(weights @ found) / total if total else 0.0
+    )
