@@ -66,7 +66,6 @@ def retrieve_response(retrieval: Retrieval) -> retrieval_pb2.RetrieveResponse:
     signals = retrieval_pb2.QuerySignals(
         term_coverage=retrieval.signals.term_coverage,
         rare_term_coverage=retrieval.signals.rare_term_coverage,
-        rare_union=retrieval.signals.rare_union,
     )
     if retrieval.signals.margin is not None:
         signals.margin = retrieval.signals.margin

@@ -172,7 +172,6 @@ class Retriever:
                 term_coverage=covered.terms,
                 margin=ranked.margin,
                 rare_term_coverage=covered.rare,
-                rare_union=covered.union,
             ),
             embedder_fingerprint=generation.fingerprint,
             index_version=snapshot.index_version,

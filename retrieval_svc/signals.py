@@ -23,7 +23,6 @@ class Signals:
     term_coverage: float
     margin: float | None
     rare_term_coverage: float
-    rare_union: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,6 @@ class Coverage:
 
     terms: float
     rare: float
-    union: float = 0.0
 
 
 def coverage(query: SparseVector, parents: Iterable[TermIds]) -> Coverage:
@@ -60,6 +58,4 @@ def coverage(query: SparseVector, parents: Iterable[TermIds]) -> Coverage:
             found |= held
             rare = max(rare, float(weights @ held))
     total = float(weights.sum())
-    return Coverage(
-        float(found.mean()), rare / total if total else 0.0, float(weights @ found) / total if total else 0.0
-    )
+    return Coverage(float(found.mean()), rare / total if total else 0.0)

@@ -283,7 +283,6 @@ class QuerySignals(_message.Message):
     TERM_COVERAGE_FIELD_NUMBER: _builtins.int
     MARGIN_FIELD_NUMBER: _builtins.int
     RARE_TERM_COVERAGE_FIELD_NUMBER: _builtins.int
-    RARE_UNION_FIELD_NUMBER: _builtins.int
     best_dense: _builtins.float
     """Best cosine of any child, -1 to 1; absent without a dense leg."""
     best_bm25: _builtins.float
@@ -294,7 +293,6 @@ class QuerySignals(_message.Message):
     """How much the best cosine of a child exceeds the mean cosine of all children of its language, -2 to 2; absent without a dense leg."""
     rare_term_coverage: _builtins.float
     """Share of the question's content terms, weighted by IDF, that the best one of the first five parents (or its headings) holds, 0 to 1."""
-    rare_union: _builtins.float
     def __init__(
         self,
         *,
@@ -303,11 +301,10 @@ class QuerySignals(_message.Message):
         term_coverage: _builtins.float = ...,
         margin: _builtins.float | None = ...,
         rare_term_coverage: _builtins.float = ...,
-        rare_union: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_best_bm25", b"_best_bm25", "_best_dense", b"_best_dense", "_margin", b"_margin", "best_bm25", b"best_bm25", "best_dense", b"best_dense", "margin", b"margin"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_bm25", b"_best_bm25", "_best_dense", b"_best_dense", "_margin", b"_margin", "best_bm25", b"best_bm25", "best_dense", b"best_dense", "margin", b"margin", "rare_term_coverage", b"rare_term_coverage", "rare_union", b"rare_union", "term_coverage", b"term_coverage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_bm25", b"_best_bm25", "_best_dense", b"_best_dense", "_margin", b"_margin", "best_bm25", b"best_bm25", "best_dense", b"best_dense", "margin", b"margin", "rare_term_coverage", b"rare_term_coverage", "term_coverage", b"term_coverage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__best_bm25: _TypeAlias = _typing.Literal["best_bm25"]  # noqa: Y015
     _WhichOneofArgType__best_bm25: _TypeAlias = _typing.Literal["_best_bm25", b"_best_bm25"]  # noqa: Y015
