@@ -86,6 +86,54 @@ def qa(
 
 
 @app.command()
+def calibrate(
+    corpus: Annotated[Path, typer.Option(help="Folder with documents and manifest.jsonl.")],
+    question_set: Annotated[
+        Path, typer.Option("--set", help="Question set with answerable and unanswerable questions.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="Write the settings for gateway.gate here (YAML).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the trade-off here (SVG).")] = None,
+    max_false_abstention: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of answerable questions the bound may refuse.")
+    ] = 0.02,
+    data_dir: DataDir = None,
+    target: TargetOption = None,
+    json_out: JsonOut = None,
+    concurrency: Concurrency = 1,
+    window: Window = 8,
+    timeout: Timeout = 60.0,
+) -> None:
+    """Fit the evidence gate: what each bound refuses wrongly against what it lets pass wrongly."""
+    console = Console(stderr=True)
+
+    async def measure() -> None:
+        from evaluation.calibration.command import CalibrateOptions, calibration_table
+        from evaluation.calibration.command import calibrate as fit
+        from evaluation.results import write_text
+
+        options = CalibrateOptions(
+            corpus=corpus,
+            question_set=question_set,
+            data_dir=data_dir,
+            target=chosen_target(target or (), data_dir),
+            max_false_abstention=max_false_abstention,
+            concurrency=concurrency,
+            window=window,
+            timeout=timeout,
+        )
+        calibration = await fit(options, console)
+        if out is not None:
+            write_text(out, calibration.thresholds)
+        if plot is not None:
+            write_text(plot, calibration.plot)
+        show(calibration.result, [calibration_table(calibration)], json_out, console)
+        if out is None:
+            console.print(calibration.thresholds, markup=False, highlight=False)
+
+    run(measure, console)
+
+
+@app.command()
 def retrieval(
     dataset: Annotated[Path, typer.Option(help="Folder in BEIR form, or XQuAD with xquad.LANGUAGE.json.")],
     legs: Annotated[

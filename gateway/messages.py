@@ -29,6 +29,7 @@ from gateway.model import (
     RankedPassage,
     RerankMode,
     SearchQuery,
+    Signals,
     Source,
     Sources,
     Validity,
@@ -256,6 +257,17 @@ def candidates_to(candidates: Iterable[Candidate]) -> list[gateway_pb2.RankedCan
         )
         for candidate in candidates
     ]
+
+
+def signals_to(signals: Signals) -> gateway_pb2.QuerySignals:
+    """Absent stays absent."""
+    return gateway_pb2.QuerySignals(
+        best_dense=signals.best_dense,
+        best_bm25=signals.best_bm25,
+        margin=signals.margin,
+        term_coverage=signals.term_coverage,
+        rare_term_coverage=signals.rare_term_coverage,
+    )
 
 
 # --- answers --------------------------------------------------------------------------------------------

@@ -173,6 +173,8 @@ class Signals:
     best_dense: float | None
     best_bm25: float | None
     term_coverage: float
+    margin: float | None = None
+    rare_term_coverage: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

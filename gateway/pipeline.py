@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gateway import wording
+from gateway.answering.answer_gate import gate_for
 from gateway.answering.assembly import Assembly
 from gateway.answering.drafting import DraftEnd, Task, draft
 from gateway.answering.outcome import judge_answer
@@ -147,9 +148,15 @@ class Pipeline:
         model = self._allowed(model)
         question = accepted_question(question, self._limits.max_query_characters)
         found = await self.search(SearchQuery(text=question, filters=filters))
-        check_fitted(self._gate, found.versions.embedder)
+        check_fitted(self._gate, found.versions.embedder, found.versions.reranker)
         with stage_timer("gate") as clock:
-            verdict = judge(found.signals, self._gate, found=bool(found.parents))
+            reranked = [p.rerank_score for p in found.parents if p.rerank_score is not None]
+            verdict = judge(
+                found.signals,
+                self._gate,
+                found=bool(found.parents),
+                best_rerank=max(reranked, default=None),
+            )
         timings = {**found.timings, "gate": clock.milliseconds}
         parents, notices = self._sent(question, found)
         found = replace(found, notices=(*found.notices, *notices))
@@ -165,7 +172,7 @@ class Pipeline:
             messages=build_prompt(question, [parent.passage for parent in parents]),
             max_tokens=self._limits.max_answer_tokens,
         )
-        assembly = Assembly(question, parents, self._policy, lambda statement: True)
+        assembly = Assembly(question, parents, self._policy, gate_for(question))
         validating = 0.0
         end: DraftEnd | None = None
         first = True
@@ -234,6 +241,13 @@ def _degraded(question: str, retrieved: Retrieved) -> tuple[Notice, ...]:
     return (Notice(NoticeKind.DEGRADED_SEARCH, wording.degraded(question, legs)),)
 
 
+_REFUSALS: Mapping[str, tuple[AbstentionReason, Callable[[str], str]]] = {
+    "nothing_found": (AbstentionReason.INSUFFICIENT_EVIDENCE, wording.nothing_found),
+    "weak": (AbstentionReason.INSUFFICIENT_EVIDENCE, wording.weak_evidence),
+    "foreign": (AbstentionReason.OUT_OF_SCOPE, wording.foreign),
+}
+
+
 def _refused(
     question: str,
     verdict: GateVerdict,
@@ -241,13 +255,13 @@ def _refused(
     parents: tuple[RankedPassage, ...],
     timings: Mapping[str, float],
 ) -> Answer:
-    message = (wording.nothing_found if verdict == "nothing_found" else wording.weak_evidence)(question)
+    reason, message = _REFUSALS[verdict]
     return Answer(
         outcome=Outcome.ABSTAINED,
         parents=parents,
         messages=(),
         statements=(),
-        abstention=Abstention(AbstentionReason.INSUFFICIENT_EVIDENCE, message),
+        abstention=Abstention(reason, message(question)),
         notices=found.notices,
         validation=ValidationCounts(),
         timings=timings,

@@ -37,6 +37,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
             timings=messages.timings_to(found.timings),
             request_id=_request_id(),
             versions=messages.versions_to(found.versions),
+            signals=messages.signals_to(found.signals),
         )
 
     async def Prompt(  # noqa: N802

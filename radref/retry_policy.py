@@ -12,8 +12,8 @@ ATTEMPTS = 3
 
 _IDEMPOTENT = {
     gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].full_name: (
-        # Not Generate, StreamGenerate and Consult: UNAVAILABLE may come after seconds of a model's work, which
-        # nobody should pay for three times without having asked.
+        # Not Generate, StreamGenerate and Consult: UNAVAILABLE may come after seconds of a model's work,
+        # which nobody should pay for three times without having asked.
         *("Search", "Prompt", "GetSource", "QueryAudit", "ListFeedback"),
     ),
     # Not WatchJob: KnowledgeBase.watch_job comes back by itself, and for longer.

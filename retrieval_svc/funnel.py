@@ -54,6 +54,10 @@ class Funnel:
             for topic in self.plan.topics
         }
 
+    def rarity(self) -> SparseVector:
+        """The terms with their IDF over all parents searched by default, whatever legs are asked for."""
+        return self.statistics.parents.weigh(self.terms, self.topics.default)
+
     def languages(self) -> dict[str, Sequence[str]]:
         """Languages to search one by one, by topic; empty = all at once, also where there is only one."""
         if not self.plan.profile.language_centring:
@@ -62,9 +66,13 @@ class Funnel:
         return {topic: names if len(names) > 1 else () for topic, names in there.items()}
 
     def centre(self, vector: Sequence[float] | None) -> Callable[[str], float]:
-        """What to subtract from the cosines of a staging's children, by its id."""
+        """What to subtract from the cosines of a staging's children, by its id, before they are ranked."""
         if vector is None or not self.plan.profile.language_centring:
             return lambda stage: 0.0
+        return self.language_mean(vector)
+
+    def language_mean(self, vector: Sequence[float]) -> Callable[[str], float]:
+        """The question's cosine with the mean of all children of a staging's language, by its id."""
         nearness = self.statistics.languages.nearness(vector, self.plan.topics)
         # Only a version that is previewed can be of a language that is not searched: no advantage for it.
         unknown = max(nearness.values(), default=0.0)
@@ -81,11 +89,15 @@ class Funnel:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A ranking and the best absolute score of each leg, None where it found nothing."""
+    """A ranking and the best absolute scores, None where that leg found nothing.
+
+    `margin`: how much the best cosine exceeds the mean cosine of the children of its language.
+    """
 
     ranking: Ranking
     best_dense: float | None
     best_bm25: float | None
+    margin: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +137,13 @@ async def search_and_rank(
     finally:
         searching.cancel()
     timings["search"] = clock.milliseconds
-    best = max((hit.score for hits in dense.values() for hit in hits), default=None)
-    return Ranked(ranking, best, bm25.best)
+    found = [hit for hits in dense.values() for hit in hits]
+    best = max((hit.score for hit in found), default=None)
+    margin = None
+    if vector is not None:
+        mean = funnel.language_mean(vector)
+        margin = max((hit.score - mean(hit.child.parent.stage) for hit in found), default=None)
+    return Ranked(ranking, best, bm25.best, margin)
 
 
 async def _search_bm25(funnel: Funnel, search: Search) -> _Bm25Found:

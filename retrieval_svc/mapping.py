@@ -63,7 +63,12 @@ def query_from(request: retrieval_pb2.RetrieveRequest) -> Query:
 
 
 def retrieve_response(retrieval: Retrieval) -> retrieval_pb2.RetrieveResponse:
-    signals = retrieval_pb2.QuerySignals(term_coverage=retrieval.signals.term_coverage)
+    signals = retrieval_pb2.QuerySignals(
+        term_coverage=retrieval.signals.term_coverage,
+        rare_term_coverage=retrieval.signals.rare_term_coverage,
+    )
+    if retrieval.signals.margin is not None:
+        signals.margin = retrieval.signals.margin
     if retrieval.signals.best_dense is not None:
         signals.best_dense = retrieval.signals.best_dense
     if retrieval.signals.best_bm25 is not None:

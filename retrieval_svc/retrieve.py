@@ -28,7 +28,7 @@ from retrieval_svc.profiles import Profile
 from retrieval_svc.query import Plan, Query, Topics, check_values, plan
 from retrieval_svc.ranking import FusedChild, RankedParent
 from retrieval_svc.search import LegReport, Search
-from retrieval_svc.signals import COVERAGE_PARENTS, Signals, term_coverage
+from retrieval_svc.signals import COVERAGE_PARENTS, Signals, coverage
 from retrieval_svc.store.protocol import VectorStore
 
 log = structlog.get_logger()
@@ -160,6 +160,7 @@ class Retriever:
             parents = await _parents(generation.store, ranked, snapshot, standings)
         timings["parents"] = clock.milliseconds
         timings["store_compute"] = search.store_seconds * 1000
+        covered = coverage(funnel.rarity(), (found.parent.terms for found in parents[:COVERAGE_PARENTS]))
         return Retrieval(
             # A stable sort: the order of relevance stays on both sides.
             parents=tuple(sorted(parents, key=lambda found: not found.standing.in_force)),
@@ -168,9 +169,9 @@ class Retriever:
             signals=Signals(
                 best_dense=ranked.best_dense,
                 best_bm25=ranked.best_bm25,
-                term_coverage=term_coverage(
-                    funnel.terms.indices, (found.parent.terms for found in parents[:COVERAGE_PARENTS])
-                ),
+                term_coverage=covered.terms,
+                margin=ranked.margin,
+                rare_term_coverage=covered.rare,
             ),
             embedder_fingerprint=generation.fingerprint,
             index_version=snapshot.index_version,

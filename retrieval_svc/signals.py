@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from retrieval_svc.bm25 import SparseVector
 from retrieval_svc.model import TermIds
 
 # Parents whose text counts for term coverage; said in retrieval.proto.
@@ -20,19 +21,41 @@ class Signals:
     best_dense: float | None
     best_bm25: float | None
     term_coverage: float
+    margin: float | None
+    rare_term_coverage: float
 
 
-def term_coverage(query_terms: Sequence[int], parents: Iterable[TermIds]) -> float:
-    """Share of the question's distinct content terms that stand in any of the parents, 0 to 1.
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Shares of the question's distinct content terms, 0 to 1; 0 for a question without any.
 
-    The terms of each parent are sorted. 0 for a question without content terms.
+    Attributes:
+        terms: that stand in any of the parents, each term alike.
+        rare: that stand in the one parent that holds most, each term by its IDF.
     """
-    wanted = np.unique(np.asarray(query_terms, dtype=np.uint32))
+
+    terms: float
+    rare: float
+
+
+def coverage(query: SparseVector, parents: Iterable[TermIds]) -> Coverage:
+    """How much of a question its best parents hold.
+
+    Args:
+        query: distinct content terms, weighted with their IDF.
+        parents: the terms of each parent, sorted.
+    """
+    wanted = np.asarray(query.indices, dtype=np.uint32)
+    weights = np.asarray(query.values, dtype=np.float64)
     if not wanted.size:
-        return 0.0
+        return Coverage(0.0, 0.0)
     found = np.zeros(wanted.size, dtype=bool)
+    rare = 0.0
     for terms in parents:
         if terms.size:
-            # Both are sorted: looking the few terms up is ten times cheaper than comparing sets.
-            found |= terms[np.minimum(np.searchsorted(terms, wanted), terms.size - 1)] == wanted
-    return float(found.mean())
+            # They are sorted: looking the few terms up is ten times cheaper than comparing sets.
+            held = terms[np.minimum(np.searchsorted(terms, wanted), terms.size - 1)] == wanted
+            found |= held
+            rare = max(rare, float(weights @ held))
+    total = float(weights.sum())
+    return Coverage(float(found.mean()), rare / total if total else 0.0)

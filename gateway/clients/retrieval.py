@@ -62,6 +62,8 @@ class RetrievalClient:
                 best_dense=signals.best_dense if signals.HasField("best_dense") else None,
                 best_bm25=signals.best_bm25 if signals.HasField("best_bm25") else None,
                 term_coverage=signals.term_coverage,
+                margin=signals.margin if signals.HasField("margin") else None,
+                rare_term_coverage=signals.rare_term_coverage,
             ),
             embedder_fingerprint=response.embedder_fingerprint,
             index_version=response.index_version,

@@ -169,6 +169,12 @@ async def test_weak_scores_abstain_without_asking_the_generator() -> None:
     answer = await made.answer("Parking fee?", Filters())
     assert answer.outcome is Outcome.ABSTAINED
     assert answer.abstention is not None
+    assert answer.abstention.reason is AbstentionReason.OUT_OF_SCOPE
+    assert generating.calls == []
+    known = replace(STRONG, signals=Signals(best_dense=0.1, best_bm25=0.1, term_coverage=0.2))
+    made, _, generating = pipeline(known)
+    answer = await made.answer("Parking fee?", Filters())
+    assert answer.abstention is not None
     assert answer.abstention.reason is AbstentionReason.INSUFFICIENT_EVIDENCE
     assert generating.calls == []
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from retrieval_svc.bm25 import SparseVector
 from retrieval_svc.language_means import LanguageMeans
 from retrieval_svc.model import Metadata
-from retrieval_svc.signals import term_coverage
+from retrieval_svc.signals import Coverage, coverage
 from retrieval_svc.statistics import CorpusStatistics, StageStatistics, StageSums
 from retrieval_svc.terms import TermCounts, TermStatistics, count_terms
 
@@ -57,10 +57,12 @@ def test_idf() -> None:
 
 def test_coverage() -> None:
     first, second = np.array([1, 2], dtype=np.uint32), np.array([3], dtype=np.uint32)
-    assert term_coverage([1, 2, 3, 4], [first, second]) == 0.75
-    assert term_coverage([1, 1, 2], [first]) == 1.0
-    assert term_coverage([], [first]) == 0.0
-    assert term_coverage([5], []) == 0.0
+    covered = coverage(SparseVector((1, 2, 3, 4), (1.0, 1.0, 5.0, 3.0)), [first, second])
+    assert covered.terms == 0.75
+    # The second parent holds one term, but the rarest.
+    assert covered.rare == 0.5
+    assert coverage(SparseVector((), ()), [first]) == Coverage(0.0, 0.0)
+    assert coverage(SparseVector((5,), (2.0,)), []) == Coverage(0.0, 0.0)
 
 
 def test_statistics_survive_the_removal_of_a_version() -> None:

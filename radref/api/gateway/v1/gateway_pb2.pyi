@@ -148,6 +148,7 @@ class SearchResponse(_message.Message):
     TIMINGS_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
+    SIGNALS_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The question."""
     request_id: _builtins.str
@@ -172,6 +173,10 @@ class SearchResponse(_message.Message):
     def versions(self) -> _answer_pb2.Versions:
         """What answered."""
 
+    @_builtins.property
+    def signals(self) -> Global___QuerySignals:
+        """Absolute scores, what the evidence gate judges by."""
+
     def __init__(
         self,
         *,
@@ -182,14 +187,64 @@ class SearchResponse(_message.Message):
         timings: _abc.Iterable[_answer_pb2.StageTiming] | None = ...,
         request_id: _builtins.str = ...,
         versions: _answer_pb2.Versions | None = ...,
+        signals: Global___QuerySignals | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["versions", b"versions"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["signals", b"signals", "versions", b"versions"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "notices", b"notices", "query", b"query", "ranked_parents", b"ranked_parents", "request_id", b"request_id", "timings", b"timings", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "notices", b"notices", "query", b"query", "ranked_parents", b"ranked_parents", "request_id", b"request_id", "signals", b"signals", "timings", b"timings", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SearchResponse: _TypeAlias = SearchResponse  # noqa: Y015
+
+@_typing.final
+class QuerySignals(_message.Message):
+    """Absolute scores of a search; see radref.api.retrieval.v1.QuerySignals."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEST_DENSE_FIELD_NUMBER: _builtins.int
+    BEST_BM25_FIELD_NUMBER: _builtins.int
+    MARGIN_FIELD_NUMBER: _builtins.int
+    TERM_COVERAGE_FIELD_NUMBER: _builtins.int
+    RARE_TERM_COVERAGE_FIELD_NUMBER: _builtins.int
+    best_dense: _builtins.float
+    """Best cosine of any child, -1 to 1; absent without a dense leg."""
+    best_bm25: _builtins.float
+    """Best BM25 score of any parent or child, as the profile counts it, >= 0; absent without a BM25 leg."""
+    margin: _builtins.float
+    """How much the best cosine of a child exceeds the mean cosine of all children of its language, -2 to 2; absent without a dense leg."""
+    term_coverage: _builtins.float
+    """Share of the question's content terms that stand in the first five parents or their headings, 0 to 1."""
+    rare_term_coverage: _builtins.float
+    """Share of the question's content terms, weighted by IDF, that the best one of the first five parents (or its headings) holds, 0 to 1."""
+    def __init__(
+        self,
+        *,
+        best_dense: _builtins.float | None = ...,
+        best_bm25: _builtins.float | None = ...,
+        margin: _builtins.float | None = ...,
+        term_coverage: _builtins.float = ...,
+        rare_term_coverage: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_best_bm25", b"_best_bm25", "_best_dense", b"_best_dense", "_margin", b"_margin", "best_bm25", b"best_bm25", "best_dense", b"best_dense", "margin", b"margin"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_bm25", b"_best_bm25", "_best_dense", b"_best_dense", "_margin", b"_margin", "best_bm25", b"best_bm25", "best_dense", b"best_dense", "margin", b"margin", "rare_term_coverage", b"rare_term_coverage", "term_coverage", b"term_coverage"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__best_bm25: _TypeAlias = _typing.Literal["best_bm25"]  # noqa: Y015
+    _WhichOneofArgType__best_bm25: _TypeAlias = _typing.Literal["_best_bm25", b"_best_bm25"]  # noqa: Y015
+    _WhichOneofReturnType__best_dense: _TypeAlias = _typing.Literal["best_dense"]  # noqa: Y015
+    _WhichOneofArgType__best_dense: _TypeAlias = _typing.Literal["_best_dense", b"_best_dense"]  # noqa: Y015
+    _WhichOneofReturnType__margin: _TypeAlias = _typing.Literal["margin"]  # noqa: Y015
+    _WhichOneofArgType__margin: _TypeAlias = _typing.Literal["_margin", b"_margin"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__best_bm25) -> _WhichOneofReturnType__best_bm25 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__best_dense) -> _WhichOneofReturnType__best_dense | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__margin) -> _WhichOneofReturnType__margin | None: ...
+
+Global___QuerySignals: _TypeAlias = QuerySignals  # noqa: Y015
 
 @_typing.final
 class RankedCandidate(_message.Message):
