@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import grpc
 
-from gateway import messages
+from gateway import answer_messages, messages
 from gateway.audit import messages as audit_messages
 from gateway.audit.asker import asker
 from gateway.desk import Desk
@@ -33,10 +33,10 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
             query=request.query,
             ranked_parents=messages.ranked_parents_to(found.parents),
             candidates=messages.candidates_to(found.candidates),
-            notices=messages.notices_to(found.notices),
-            timings=messages.timings_to(found.timings),
+            notices=answer_messages.notices_to(found.notices),
+            timings=answer_messages.timings_to(found.timings),
             request_id=_request_id(),
-            versions=messages.versions_to(found.versions),
+            versions=answer_messages.versions_to(found.versions),
             signals=messages.signals_to(found.signals),
         )
 
@@ -47,12 +47,12 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
         result = await self._desk.prompt(request.query, filters, actor=asker(context))
         return gateway_pb2.PromptResponse(
             query=request.query,
-            prompt=messages.prompt_to(result.messages),
+            prompt=answer_messages.prompt_to(result.messages),
             ranked_parents=messages.ranked_parents_to(result.parents),
-            notices=messages.notices_to(result.notices),
-            timings=messages.timings_to(result.timings),
+            notices=answer_messages.notices_to(result.notices),
+            timings=answer_messages.timings_to(result.timings),
             request_id=_request_id(),
-            versions=messages.versions_to(result.versions),
+            versions=answer_messages.versions_to(result.versions),
         )
 
     async def Generate(  # noqa: N802
@@ -60,7 +60,9 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     ) -> gateway_pb2.GenerateResponse:
         filters = messages.filters_from(request.filters)
         answer = await self._desk.answer(request.query, filters, request.model, actor=asker(context))
-        return messages.answer_to(request.query, answer, _request_id(), want_prompt=request.want_prompt)
+        return answer_messages.answer_to(
+            request.query, answer, _request_id(), want_prompt=request.want_prompt
+        )
 
     async def StreamGenerate(  # noqa: N802
         self, request: gateway_pb2.StreamGenerateRequest, context: Context
@@ -69,7 +71,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
         stream = self._desk.answer_stream(request.query, filters, request.model, actor=asker(context))
         async with aclosing(stream) as events:
             async for event in events:
-                yield messages.answer_event_to(event, _request_id())
+                yield answer_messages.answer_event_to(event, _request_id())
 
     async def Consult(  # noqa: N802
         self, request: consult_pb2.ConsultRequest, context: Context

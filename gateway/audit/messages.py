@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from gateway.answer_messages import ABSTENTIONS_TO_PROTO, OUTCOMES_TO_PROTO
 from gateway.audit.feedback_rules import is_request_id
 from gateway.audit.model import (
     AuditFilter,
@@ -17,7 +18,6 @@ from gateway.audit.model import (
     FeedbackPage,
     StoredFeedback,
 )
-from gateway.messages import ABSTENTIONS_TO_PROTO, OUTCOMES_TO_PROTO
 from gateway.model import Outcome
 from gateway.sources import accepted_citation_id
 from radref.api.common.v1 import errors_pb2

@@ -49,6 +49,7 @@ def search_to(question: str, found: model.SearchResult, request_id: str) -> answ
             )
             for candidate in found.candidates
         ],
+        signals=answers.QuerySignals.model_validate(found.signals),
         notices=_notices(found.notices),
         timings=_timings(found.timings),
         request_id=request_id,

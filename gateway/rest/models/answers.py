@@ -159,12 +159,36 @@ class _Found(_Part):
     versions: Versions
 
 
+class QuerySignals(_Part):
+    """Absolute scores of a search, as the evidence gate sees them."""
+
+    best_dense: float | None = Field(
+        ge=-1, le=1, description="Best cosine of any child; null without a dense leg."
+    )
+    best_bm25: float | None = Field(
+        ge=0, description="Best BM25 score of any parent or child; null without a BM25 leg."
+    )
+    margin: float | None = Field(
+        ge=-2,
+        le=2,
+        description="How much the best cosine exceeds the mean of all children of its language; null without "
+        "a dense leg.",
+    )
+    term_coverage: float = Field(
+        ge=0, le=1, description="Share of the question's content terms that the first five passages hold."
+    )
+    rare_term_coverage: float = Field(
+        ge=0, le=1, description="The same of the best one of them, each term by its rarity."
+    )
+
+
 class SearchResponse(_Found):
     """Ranked passages without an answer."""
 
     candidates: list[RankedCandidate] = Field(
         description="Fused children, best first; empty unless asked for."
     )
+    signals: QuerySignals = Field(description="Absolute scores of this search.")
 
 
 class PromptResponse(_Found):

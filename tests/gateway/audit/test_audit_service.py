@@ -10,10 +10,10 @@ from pathlib import Path
 import grpc
 import pytest
 
+from gateway.answer_messages import OUTCOMES_TO_PROTO
 from gateway.audit.database import AuditDatabase
 from gateway.audit.model import AuditFilter
 from gateway.audit.trail import AuditTrail
-from gateway.messages import OUTCOMES_TO_PROTO
 from gateway.model import AbstentionReason, Outcome
 from radref.api.common.v1 import errors_pb2
 from radref.api.gateway.v1 import answer_pb2, gateway_pb2_grpc

@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.contradictions.pairs import read_pairs
 from benchmarks.contradictions.score import Share, score
+from gateway.answer_messages import notices_to
 from gateway.contradictions import contradiction_notices, find_contradictions
 from gateway.contradictions.amounts import Amount, Side, contradict
 from gateway.contradictions.segments import segments
-from gateway.messages import notices_to
 from gateway.model import DocumentInfo, Newer, NoticeKind, Passage, RankedPassage
 from gateway.validation import ValidatedConflict
 from radref.api.gateway.v1 import answer_pb2

@@ -16,6 +16,7 @@ MODELS = (
     *(passages.PageRange, passages.DocumentMetadata, passages.Passage, passages.Span, passages.ChildHit),
     *(passages.RankedParent, passages.RankedCandidate, passages.GetSourceResponse),
     *(answers.PromptPart, answers.Citation, answers.Statement, answers.Abstention, answers.Notice),
+    answers.QuerySignals,
     *(answers.Contradiction, answers.ContradictingPlace),
     *(answers.ValidationCounts, answers.StageTiming, answers.Versions, answers.TokenUsage),
     *(answers.SearchResponse, answers.PromptResponse, answers.GenerateResponse),
