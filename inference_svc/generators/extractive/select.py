@@ -48,8 +48,9 @@ class SelectionPolicy:
         near_best: a further unit must score at least this share of the best one.
         near_best_elsewhere: the same for a unit of another passage, unless it holds another thing asked for.
         overlap: units that share more of their words than this (Jaccard) say the same.
-        sibling_overlap: units of one passage under different headings that share more of their own words than
-            this, with other numbers, speak of different groups: all are shown, up to twice max_statements.
+        sibling_overlap: units of one passage under different headings of which the shorter shares more of its
+            own words than this with the other, with other numbers, speak of different groups: all are shown,
+            up to twice max_statements.
     """
 
     lexical: float = 0.55
@@ -64,7 +65,7 @@ class SelectionPolicy:
     near_best: float = 0.68
     near_best_elsewhere: float = 0.9
     overlap: float = 0.6
-    sibling_overlap: float = 0.5
+    sibling_overlap: float = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +287,7 @@ def _siblings(unit: Scored, other: Scored, passages: Sequence[ReadPassage], poli
     if not all(numbers) or numbers[0] == numbers[1]:
         return False
     mine, theirs = _words(read, first), _words(read, second)
-    return len(mine & theirs) > policy.sibling_overlap * len(mine | theirs)
+    return len(mine & theirs) > policy.sibling_overlap * min(len(mine), len(theirs))
 
 
 def _same(
