@@ -94,8 +94,14 @@ def calibrate(
     out: Annotated[Path | None, typer.Option(help="Write the settings for gateway.gate here (YAML).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trade-off here (SVG).")] = None,
     max_false_abstention: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of answerable questions the bound may refuse.")
-    ] = 0.02,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of answerable questions the bound may refuse. Default: only what lies four standard "
+            "deviations below the answerable ones.",
+        ),
+    ] = None,
     data_dir: DataDir = None,
     target: TargetOption = None,
     json_out: JsonOut = None,

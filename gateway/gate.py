@@ -34,8 +34,7 @@ class GateThresholds(BaseModel):
     A signal that is missing, because its leg failed or was not asked for, counts as typical; a search that
     brings neither a cosine nor a BM25 score is weak.
 
-    Defaults: weights of `radref eval calibrate` on the development questions; the bound is looser than the
-    fitted one, so that no answerable question of them or of the samples is refused (docs/answering.md).
+    Defaults: `radref eval calibrate` on the development questions, see docs/answering.md.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,7 +45,7 @@ class GateThresholds(BaseModel):
     reranker_fingerprint: str = Field(
         default="", description="reranker (id@fingerprint) they were fitted with; empty = without one"
     )
-    min_score: float = Field(default=-1.6, description="a question below this sum is not answered")
+    min_score: float = Field(default=-1.7459, description="a question below this sum is not answered")
     best_dense: SignalWeight = Field(
         default=SignalWeight(weight=19.3628, typical=0.8729), description="best cosine of a child, -1 to 1"
     )

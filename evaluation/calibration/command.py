@@ -14,7 +14,7 @@ from evaluation.calibration.fit import PENALTY, fit_weights, out_of_fold_scores
 from evaluation.calibration.plot import trade_off_svg
 from evaluation.calibration.signals import SIGNALS, CollectedSignals, collect_signals
 from evaluation.calibration.snippet import gate_yaml
-from evaluation.calibration.trade_off import Point, area, bound_for, point_at, trade_off
+from evaluation.calibration.trade_off import Point, area, bound_for, outlier_bound, point_at, trade_off
 from evaluation.ingest_corpus import UploadResult, corpus_uploads
 from evaluation.ingest_progress import ingest_with_progress
 from evaluation.progress import progress_on
@@ -35,7 +35,7 @@ class CalibrateOptions:
     question_set: Path
     data_dir: Path | None
     target: Target | None
-    max_false_abstention: float
+    max_false_abstention: float | None
     concurrency: int
     window: int
     timeout: float
@@ -105,18 +105,25 @@ async def calibrate(options: CalibrateOptions, console: Console) -> Calibration:
     return fit_gate(collected, options.max_false_abstention, meta)
 
 
-def fit_gate(collected: CollectedSignals, max_false_abstention: float, meta: dict[str, Any]) -> Calibration:
+def fit_gate(
+    collected: CollectedSignals, max_false_abstention: float | None, meta: dict[str, Any]
+) -> Calibration:
     """Weights from all questions; the bound and every figure from scores out of fold.
 
     Args:
-        max_false_abstention: share of answerable questions that the bound may refuse, 0-1.
+        max_false_abstention: share of answerable questions that the bound may refuse, 0-1; None = the bound
+            stops outliers only.
         meta: of the result; names set and date.
     """
     values, answerable = collected.values, collected.answerable
     weights = fit_weights(values, answerable)
     scores = out_of_fold_scores(values, answerable, folds=FOLDS, seed=SEED)
     points = trade_off(scores, answerable)
-    chosen = point_at(bound_for(scores[answerable], max_false_abstention), scores, answerable)
+    if max_false_abstention is None:
+        bound = outlier_bound(scores[answerable])
+    else:
+        bound = bound_for(scores[answerable], max_false_abstention)
+    chosen = point_at(bound, scores, answerable)
     counts = f"{int(answerable.sum())} answerable, {int((~answerable).sum())} unanswerable questions"
     source = f"radref eval calibrate, {meta['date'][:10]}, {meta['settings']['set']['file']}: {counts}"
     result = {
@@ -153,7 +160,11 @@ def calibration_table(calibration: Calibration) -> Table:
             f"{point.false_answer * 100:.1f} %",
             _interval(point.false_answer_ci),
         )
-    table.caption = f"* chosen: {calibration.chosen.bound:.3f}"
+    chosen = calibration.chosen
+    table.caption = (
+        f"* chosen: {chosen.bound:.3f}, refuses {chosen.false_abstention * 100:.1f} %, "
+        f"lets {chosen.false_answer * 100:.1f} % pass"
+    )
     return table
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from evaluation.bootstrap import Interval, mean
 
 # Shares of answerable questions that a bound may refuse, for the table.
+OUTLIER = 4.0
 REFUSALS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 
 
@@ -47,6 +48,12 @@ def bound_for(answerable_scores: npt.NDArray[np.float64], share: float) -> float
     """The highest bound that refuses at most this share of the answerable questions."""
     ordered = np.sort(answerable_scores)
     return float(ordered[min(int(share * len(ordered) + 1e-9), len(ordered) - 1)])
+
+
+def outlier_bound(answerable_scores: npt.NDArray[np.float64]) -> float:
+    """OUTLIER standard deviations below the mean of the answerable questions: whoever asks more briefly than
+    the questions of the set still passes, what is far from all of them does not."""
+    return float(answerable_scores.mean() - OUTLIER * answerable_scores.std())
 
 
 def point_at(bound: float, scores: npt.NDArray[np.float64], answerable: npt.NDArray[np.bool_]) -> Point:
