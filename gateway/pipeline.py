@@ -23,6 +23,7 @@ from gateway.model import (
     Notice,
     NoticeKind,
     Outcome,
+    PromptMessage,
     PromptResult,
     RankedPassage,
     RerankMode,
@@ -33,8 +34,8 @@ from gateway.model import (
     Versions,
 )
 from gateway.ports import Generating, Reranking, Searching
-from gateway.prompting.budget import within_budget
-from gateway.prompting.prompt import PROMPT_VERSION, build_prompt
+from gateway.prompting.budget import prompt_within
+from gateway.prompting.prompt import PROMPT_VERSION
 from gateway.question import accepted_question
 from gateway.validation import ValidationCounts, ValidationPolicy
 from gateway.validity import for_generation, in_force_first, not_in_force
@@ -114,9 +115,9 @@ class Pipeline:
         """The prompt that would be sent. Raises as `search`."""
         question = accepted_question(question, self._limits.max_query_characters)
         found = await self.search(SearchQuery(text=question, filters=filters))
-        parents, notices = self._sent(question, found)
+        messages, parents, notices = self._sent(question, found)
         return PromptResult(
-            messages=build_prompt(question, [parent.passage for parent in parents]),
+            messages=messages,
             parents=parents,
             notices=(*found.notices, *notices),
             timings=found.timings,
@@ -158,7 +159,7 @@ class Pipeline:
                 best_rerank=max(reranked, default=None),
             )
         timings = {**found.timings, "gate": clock.milliseconds}
-        parents, notices = self._sent(question, found)
+        messages, parents, notices = self._sent(question, found)
         found = replace(found, notices=(*found.notices, *notices))
         yield Sources(parents)
         if verdict != "pass":
@@ -169,7 +170,7 @@ class Pipeline:
             model=model,
             question=question,
             passages=parents,
-            messages=build_prompt(question, [parent.passage for parent in parents]),
+            messages=messages,
             max_tokens=self._limits.max_answer_tokens,
         )
         assembly = Assembly(question, parents, self._policy, gate_for(question))
@@ -203,19 +204,19 @@ class Pipeline:
 
     def _sent(
         self, question: str, found: SearchResult
-    ) -> tuple[tuple[RankedPassage, ...], tuple[Notice, ...]]:
-        """The passages that go to the generator, and a notice where some have no room."""
+    ) -> tuple[tuple[PromptMessage, ...], tuple[RankedPassage, ...], tuple[Notice, ...]]:
+        """The prompt, the passages in it, and a notice where some have no room."""
         parents = for_generation(found.parents, self._limits.generation_parents)
-        room = within_budget(question, parents, self._limits.max_prompt_tokens)
+        messages, room = prompt_within(question, parents, self._limits.max_prompt_tokens)
         left_out = parents[room:]
         if not left_out:
-            return parents, ()
+            return messages, parents, ()
         notice = Notice(
             NoticeKind.CONTEXT_TRUNCATED,
             wording.left_out(question, len(left_out)),
             tuple(parent.passage.citation_id for parent in left_out),
         )
-        return parents[:room], (notice,)
+        return messages, parents[:room], (notice,)
 
     def _allowed(self, model: str) -> str:
         if not model:

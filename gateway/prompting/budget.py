@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from gateway.model import RankedPassage
-from gateway.prompting.prompt import build_prompt
+from gateway.model import PromptMessage, RankedPassage
+from gateway.prompting.prompt import assembled, passage_block
 
 # Byte-level BPE of the Qwen, Llama and Mistral families: about 4.2 bytes a token in English, 4.8 in Russian,
 # but digits are tokens of their own in most of them. Three bytes a token stays on the safe side of both.
@@ -23,17 +23,23 @@ def estimated_tokens(text: str) -> int:
     return digits + -(-(len(text.encode("utf-8", "replace")) - digits) // _BYTES_A_TOKEN)
 
 
-def within_budget(question: str, parents: Sequence[RankedPassage], max_tokens: int) -> int:
-    """How many of the first passages fit, with rules and question.
+def prompt_within(
+    question: str, parents: Sequence[RankedPassage], max_tokens: int
+) -> tuple[tuple[PromptMessage, ...], int]:
+    """The prompt with as many of the first passages as fit, and how many these are.
 
     Args:
-        question: as asked.
+        question: as accepted.
         parents: best first.
         max_tokens: bound on the whole prompt, by `estimated_tokens`.
     """
-
-    def size(count: int) -> int:
-        messages = build_prompt(question, [parent.passage for parent in parents[:count]])
-        return sum(estimated_tokens(message.content) for message in messages)
-
-    return next((count for count in range(len(parents), 0, -1) if size(count) <= max_tokens), 0)
+    blocks = [passage_block(parent.passage) for parent in parents]
+    size = sum(estimated_tokens(message.content) for message in assembled(question, ()))
+    count = 0
+    for block in blocks:
+        # A line break joins it to the next one.
+        size += estimated_tokens(block) + 1
+        if size > max_tokens:
+            break
+        count += 1
+    return assembled(question, blocks[:count]), count

@@ -14,8 +14,13 @@ PROMPT_VERSION = "4"
 
 def build_prompt(question: str, passages: Sequence[Passage]) -> tuple[PromptMessage, ...]:
     """System and user message; passages in the given order."""
+    return assembled(question, [passage_block(passage) for passage in passages])
+
+
+def assembled(question: str, blocks: Sequence[str]) -> tuple[PromptMessage, ...]:
+    """The prompt with these blocks of `passage_block`."""
     rules = files("gateway.prompting").joinpath("system.txt").read_text(encoding="utf-8").strip()
-    context = "\n".join(_passage(passage) for passage in passages)
+    context = "\n".join(blocks)
     return (
         PromptMessage("system", rules),
         PromptMessage(
@@ -25,7 +30,8 @@ def build_prompt(question: str, passages: Sequence[Passage]) -> tuple[PromptMess
     )
 
 
-def _passage(passage: Passage) -> str:
+def passage_block(passage: Passage) -> str:
+    """A passage as delimited data, neutralised: about 2 ms for one of 1,800 tokens."""
     document = passage.document
     section = " > ".join(passage.section_path)
     attributes = {
