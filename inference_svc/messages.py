@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -78,8 +79,15 @@ def _grounding(passage: inference_pb2.GroundingPassage, index: int) -> Grounding
         raise InvalidInput(
             "a hit lies outside its passage", reason="INVALID_SPAN", field=f"passages[{index}].hits"
         )
+    if not (passage.score >= 0 and math.isfinite(passage.score)):
+        raise InvalidInput("a passage's score is below 0 or no number", field=f"passages[{index}].score")
     return Grounding(
-        passage.citation_id, passage.title, tuple(passage.section_path), passage.text, tuple(hits)
+        citation_id=passage.citation_id,
+        title=passage.title,
+        section_path=tuple(passage.section_path),
+        text=passage.text,
+        hits=tuple(hits),
+        score=passage.score,
     )
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 from inference_svc.embedders.embedder import Embedder
-from inference_svc.generators.extractive import SelectionPolicy
 from inference_svc.generators.generator import Generator
 from inference_svc.generators.quoting import QuotingGenerator
 from inference_svc.models import Models
@@ -152,12 +150,7 @@ def _reranker(settings: RerankerSettings) -> Reranker | None:
 def _generator(settings: GeneratorSettings, embedder: Embedder) -> Generator:
     match settings:
         case ExtractiveGeneratorSettings():
-            policy = replace(
-                SelectionPolicy(),
-                min_cosine=settings.min_cosine,
-                min_cosine_further=settings.min_cosine_further,
-            )
-            return QuotingGenerator(embedder, policy, settings.embedder_fingerprint)
+            return QuotingGenerator(embedder)
         case OpenAIGeneratorSettings():
             from inference_svc.generators.openai_compatible import OpenAIGenerator, Thinking
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
-from inference_svc.generators.fitted import EMBEDDER_FINGERPRINT, MIN_COSINE, MIN_COSINE_FURTHER
 from inference_svc.rerankers.instruction import RADIOLOGY_INSTRUCTION
 from radref.errors import Unavailable
 from radref.service.settings import ServiceSettings
@@ -178,21 +177,6 @@ class ExtractiveGeneratorSettings(_Part):
     """Quotes the passages themselves, no language model."""
 
     backend: Literal["extractive"] = Field(default="extractive", description="extractive = quotes only")
-    embedder_fingerprint: str = Field(
-        default=EMBEDDER_FINGERPRINT, description="embedder the cosines were fitted on; mismatch = no answers"
-    )
-    min_cosine: float = Field(
-        default=MIN_COSINE,
-        ge=-1,
-        le=1,
-        description="cosine of the best piece that holds what is asked; below = not answered",
-    )
-    min_cosine_further: float = Field(
-        default=MIN_COSINE_FURTHER,
-        ge=-1,
-        le=1,
-        description="cosine of every further piece that is shown",
-    )
 
     @property
     def id(self) -> str:

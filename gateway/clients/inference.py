@@ -97,4 +97,5 @@ def _grounding(ranked: RankedPassage) -> inference_pb2.GroundingPassage:
         section_path=passage.section_path,
         text=passage.text,
         hits=[documents_pb2.Span(start=child.start, end=child.end) for child in ranked.children],
+        score=max(0.0, ranked.score),
     )

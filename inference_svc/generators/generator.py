@@ -40,6 +40,8 @@ class Grounding:
         section_path: headings, outermost first.
         text: Markdown.
         hits: [start, end) in code points of what retrieval hit, best first.
+        score: of the search or the reranker, >= 0; only its order and its share of the best one's mean
+            something. 0 = not told.
     """
 
     citation_id: str
@@ -47,6 +49,7 @@ class Grounding:
     section_path: tuple[str, ...]
     text: str
     hits: tuple[tuple[int, int], ...]
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 _YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d.,]\d|\d)")
+# "pre-1974 parts", "films from before 2010": a bound on things, not the edition of a rule.
+_BOUND: Final = re.compile(
+    r"(?:\b(?:pre|post|before|after|since|until|till|from|older than|newer than|prior to)"
+    r"|\b(?:до|после|с|начиная с|старше|ранее|раньше|позднее|позже))[- ‐‑–](?:the )?(?:19|20)\d\d\b",
+    re.IGNORECASE,
+)
 _FIELD: Final = re.compile(r"(?<![\d.,])(\d{1,2}(?:[.,]\d{1,2})?)\s?[- ]?(?:T|teslas?|Tesla|Тл|тесла)(?!\w)")
 # Nuclides, forms, rooms, orders: letters, a hyphen, a number (Ga-68, Tc-99m, RP-11, СП-2).
 _DESIGNATION: Final = re.compile(r"(?<![\w-])([A-ZА-ЯЁ][A-Za-zА-Яа-яЁё]{0,3})-(\d{1,4}m?)(?![\w-])")
@@ -40,17 +46,18 @@ class Specifics:
         fields = _fields(passage) if self.fields else frozenset()
         return bool(fields) and not self.fields & fields
 
-    def unknown_names(self, passages: str) -> frozenset[str]:
-        """Names that stand nowhere in the passages."""
+    def unknown_in(self, passages: str) -> frozenset[str]:
+        """Names and field strengths that stand nowhere in the passages."""
         lower = passages.lower().replace("ё", "е")
-        return frozenset(name for name in self.names if name not in lower)
+        names = {name for name in self.names if name not in lower}
+        return frozenset(names | {f"{field:g} T" for field in self.fields - _fields(passages)})
 
 
 def read_specifics(query: str) -> Specifics:
     """Years, field strengths and names of a question."""
     names = (name.lower().replace("ё", "е")[:_NAME_STEM] for name in _NAME.findall(query))
     return Specifics(
-        years=frozenset(_YEAR.findall(query)),
+        years=frozenset(_YEAR.findall(_BOUND.sub(" ", query))),
         fields=_fields(query),
         designations=frozenset(_DESIGNATION.findall(query)),
         names=frozenset(names),

@@ -13,7 +13,6 @@ import pytest_asyncio
 
 from inference_svc import limits
 from inference_svc.embedders.onnx_e5.embedder import OnnxE5Embedder
-from inference_svc.generators.extractive import SelectionPolicy
 from inference_svc.generators.quoting import QuotingGenerator
 from inference_svc.models import Models
 from inference_svc.service import InferenceServicer
@@ -33,10 +32,6 @@ TIMEOUT = 30.0
 PASSAGE = "## Dose limits\n\nThe annual limit for workers is 20 mSv. The limit for the public is 1 mSv."
 
 
-# Vectors of random weights: their cosines are no evidence.
-ANY_COSINE = SelectionPolicy(min_cosine=-1.0, min_cosine_further=-1.0)
-
-
 @pytest_asyncio.fixture
 async def stub(tiny_embedder: OnnxE5Embedder) -> AsyncIterator[InferenceServiceStub]:
     server = grpc.aio.server(
@@ -45,11 +40,7 @@ async def stub(tiny_embedder: OnnxE5Embedder) -> AsyncIterator[InferenceServiceS
         ),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
     )
-    models = Models(
-        [tiny_embedder],
-        [],
-        [QuotingGenerator(tiny_embedder, ANY_COSINE, tiny_embedder.description.fingerprint)],
-    )
+    models = Models([tiny_embedder], [], [QuotingGenerator(tiny_embedder)])
     add_InferenceServiceServicer_to_server(InferenceServicer(models), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

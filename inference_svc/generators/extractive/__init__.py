@@ -2,6 +2,5 @@
 
 from inference_svc.generators.extractive.generator import ExtractiveGenerator
 from inference_svc.generators.extractive.places import Embedding
-from inference_svc.generators.extractive.select import SelectionPolicy
 
-__all__ = ["Embedding", "ExtractiveGenerator", "SelectionPolicy"]
+__all__ = ["Embedding", "ExtractiveGenerator"]

@@ -47,7 +47,7 @@ class Block:
 
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*\Z")
-_RULER: Final = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*\Z")
+RULER: Final = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*\Z")
 _BULLET: Final = re.compile(r"([ \t]*)([-*+•‣▪◦–—])\s+(?=\S)")
 _ENUMERATOR: Final = re.compile(
     r"([ \t]*)(\(?)(\d{1,3}(?:\.\d{1,3}){0,3}|[ivxlIVXL]{1,6}|[A-Za-zА-Яа-яё])([.)]\)?)\s+(?=\S)"
@@ -129,8 +129,8 @@ def _close(text: str, group: list[Span], headings: _Headings) -> Iterator[Block]
     content = text[start:end]
     path = headings.path()
     if _is_row(text[slice(*group[0])]):
-        ruled = len(group) > 1 and bool(_RULER.match(text[slice(*group[1])]))
-        rows = tuple(line for line in group if not _RULER.match(text[slice(*line)]))
+        ruled = len(group) > 1 and bool(RULER.match(text[slice(*group[1])]))
+        rows = tuple(line for line in group if not RULER.match(text[slice(*line)]))
         yield Block(BlockKind.TABLE, start, end, start, headings=path, rows=rows, has_header=ruled)
     elif item := _item(content):
         indent = len(item.group(1).expandtabs(4))

@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
-from inference_svc.generators.extractive.blocks import BlockKind, comparable
+from inference_svc.generators.extractive.blocks import RULER, BlockKind, comparable
+from inference_svc.generators.extractive.governing import held_together, proviso_after, run_in
 from inference_svc.generators.extractive.places import Span
 from inference_svc.generators.extractive.sentences import last_sentence, split_sentences
 from inference_svc.generators.extractive.units import ReadPassage, Unit, UnitKind, cell_spans
@@ -25,19 +27,22 @@ _ANAPHORA: Final = re.compile(
     r"\W*(?:this|these|those|that|it|its|they|their|them|he|she|his|her|such|both|each of these|the "
     r"(?:latter|former|same|above)"
     r"|also|in (?:this|that|these|such) \w+|in addition|otherwise|then|thus|therefore|similarly|likewise"
-    r"|here|instead|alternatively"
+    r"|here|instead|alternatively|if (?:so|not)|(?:under|for|after|before|until|unless|only|even|except)"
+    r" (?:this|that|these|those|such|then)|where (?:this|that)|when (?:this|that)|in (?:all )?other cases"
+    r"|the (?:remaining|others?)|all others|neither|none of"
     r"|он[аои]?|его|её|ее|их|ей|им|такой|такая|такое|такие|таких|этот|эта|это|эти|этих|этого|этой|этом"
     r"|данн(?:ый|ая|ое|ые|ого|ой|ых)"
     r"|указанн(?:ый|ая|ое|ые|ого|ой|ых)|названн\w+|последн(?:ий|яя|ее|ие)|при этом|в этом случае|в таком "
     r"случае|в этих случаях|тогда"
-    r"|поэтому|также|кроме того|иначе|в противном случае|там|так)(?!\w)",
+    r"|поэтому|также|кроме того|иначе|в противном случае|там|так|если (?:нет|да)|(?:до|после|для|кроме) этого"
+    r"|только тогда|в (?:остальных|иных|других) случаях|остальн\w+|ни (?:один|одна|одно) из них)(?!\w)",
     re.IGNORECASE,
 )
 _EXCEPTION: Final = re.compile(
-    r"\W*(?:however|except\w*|unless|but|nevertheless|notwithstanding|provided(?: that)?|this (?:\w+ "
-    r"){1,3}(?:does|do|shall|will|is|are)"
-    r" not|these (?:\w+ ){1,3}(?:do|shall|are) not|it (?:does|shall|is) not|only if|the (?:\w+ "
-    r")?exceptions?|exemptions?|note\b"
+    r"\W*(?:however|except\w*|unless|but|nevertheless|notwithstanding|provided(?: that)?"
+    r"|(?:this|that|such) (?:\w+ ){0,3}(?:does|do|did|shall|will|is|are|was|were|may|must|can|has|have)"
+    r" (?:not|never|no longer|only)|these (?:\w+ ){1,3}(?:do|shall|are) not|it (?:does|shall|is) not|only if"
+    r"|the (?:\w+ )?exceptions?|exemptions?|note\b"
     r"|однако|но|за исключением|исключени\w+|кроме случаев|если (?:иное|только)|при этом|тем не менее"
     r"|настоящ\w+ \w+ не|данн\w+ \w+ не"
     r"|указанн\w+ \w+ не|это(?:т|й|го)? \w+ не|примечани\w+|требовани\w+ \w+ не распростран\w+|в (?:случае"
@@ -55,6 +60,19 @@ _YES_OR_NO: Final = re.compile(
     re.IGNORECASE,
 )
 _FOOTNOTE: Final = re.compile(r"(?:\\?\*){1,3}|[†‡¹²³⁴⁵]")
+# In running text a star is emphasis and a raised digit may be a power; these are footnotes everywhere.
+_MARK: Final = re.compile(r"\\\*+|[†‡]")
+# Such a heading governs what stands under it however many headings lie between.
+_GOVERNING_HEADING: Final = re.compile(
+    r"\b(?:not?|non|never|except\w*|exempt\w*|exclu\w+|only|unless|repealed|withdrawn|obsolete|superseded"
+    r"|former\w*|draft|proposed|until|before|contraindicat\w*|prohibit\w*|forbidden|child\w*|p(?:a)?ediatric\w*"
+    r"|neonat\w*|infant\w*|pregnan\w*|adults?|workers?|employees|public|visitors?|apprentices?|volunteers?"
+    r"|emergenc\w+"
+    r"|не|нет|кроме|исключ\w+|только|отмен\w+|утрат\w+|проект\w*|прежн\w+|противопоказан\w*|запре\w+"
+    r"|дет(?:и|ей|ск\w+|ям)|новорожд\w+|беремен\w+|взросл\w+|персонал\w*|населени\w+|работник\w*"
+    r"|посетител\w+|аварийн\w+)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +89,20 @@ def compose(read: ReadPassage, unit: Unit) -> Quoted:
         return _compose_row(read, unit)
     text = read.source.text
     own = _with_neighbours(read, unit)
-    spans = (*unit.lead_ins, *_antecedent(read, unit, own), own, *_continuation(read, unit, own))
+    block = read.blocks[unit.block]
+    label = run_in(text, block, own)
+    if label and len(text[slice(*label[0])].split()) == 1 and own[1] - label[0][0] <= MAX_NEIGHBOUR:
+        # One word cannot be cited: all from the label to the unit is shown.
+        own, label = (label[0][0], own[1]), ()
+    spans = (
+        *unit.lead_ins,
+        *label,
+        *_antecedent(read, unit, own),
+        own,
+        *_continuation(read, unit, own),
+        *(proviso_after(text, read.blocks, unit.block) if block.kind is BlockKind.ITEM else ()),
+        *_notes_of_marks(read, unit, own),
+    )
     return Quoted(_headed(read, unit, " ".join(readable(text[slice(*span)]) for span in spans)), spans)
 
 
@@ -80,7 +111,7 @@ def _compose_row(read: ReadPassage, unit: Unit) -> Quoted:
     row_cells = _row_cells(read, unit)
     names: list[str] = []
     if unit.header is not None:
-        names = [readable(text[slice(*cell)]) for cell in cell_spans(text, unit.header)]
+        names = _column_names(text, unit.header)
     pieces: list[str] = []
     for place, cell in enumerate(row_cells):
         value = readable(text[slice(*cell)])
@@ -96,7 +127,7 @@ def _compose_row(read: ReadPassage, unit: Unit) -> Quoted:
     statement = " ".join(piece for piece in (lead, f"{group}:" if group else "", "; ".join(pieces)) if piece)
     for note in notes:
         statement += f" {readable(text[slice(*note)])}"
-    header = () if unit.header is None else (_filled(text, unit.header),)
+    header = () if unit.header is None else _header_rows(text, unit.header)
     governing = (
         *unit.lead_ins,
         *header,
@@ -105,9 +136,33 @@ def _compose_row(read: ReadPassage, unit: Unit) -> Quoted:
     return Quoted(_headed(read, unit, statement), (*governing, unit.span, *notes))
 
 
+def _column_names(text: str, header: Span) -> list[str]:
+    """Names of the columns; a header of two rows gives "Workers mSv"."""
+    lines: list[list[str]] = []
+    start = header[0]
+    for line in text[slice(*header)].splitlines(keepends=True):
+        span = start, start + len(line.rstrip("\r\n"))
+        start += len(line)
+        if not RULER.match(text[slice(*span)]):
+            lines.append([readable(text[slice(*cell)]) for cell in cell_spans(text, span)])
+    return [" ".join(filter(None, pieces)) for pieces in zip_longest(*lines, fillvalue="")]
+
+
 def _row_cells(read: ReadPassage, unit: Unit) -> list[Span]:
     row = next(row for row in read.blocks[unit.block].rows if row[0] <= unit.span[0] < row[1])
     return cell_spans(read.source.text, row)
+
+
+def _header_rows(text: str, header: Span) -> tuple[Span, ...]:
+    """Each row of a header from its first to its last filled cell, without the ruler."""
+    found: list[Span] = []
+    start = header[0]
+    for line in text[slice(*header)].splitlines(keepends=True):
+        span = start, start + len(line.rstrip("\r\n"))
+        start += len(line)
+        if not RULER.match(text[slice(*span)]):
+            found.append(_filled(text, span))
+    return tuple(found)
 
 
 def _filled(text: str, row: Span) -> Span:
@@ -119,7 +174,8 @@ def _filled(text: str, row: Span) -> Span:
 def _footnotes(read: ReadPassage, unit: Unit) -> tuple[Span, ...]:
     """Notes under the table whose mark stands in the row: "* measured at 30 cm"."""
     text = read.source.text
-    marks = {mark.replace("\\", "") for mark in _FOOTNOTE.findall(text[slice(*unit.span)])}
+    marked = text[slice(*unit.span)] + (text[slice(*unit.header)] if unit.header is not None else "")
+    marks = {mark.replace("\\", "") for mark in _FOOTNOTE.findall(marked)}
     notes: list[Span] = []
     for below in read.blocks[unit.block + 1 : unit.block + 5]:
         if below.kind not in (BlockKind.PARAGRAPH, BlockKind.ITEM):
@@ -135,12 +191,27 @@ def _footnotes(read: ReadPassage, unit: Unit) -> tuple[Span, ...]:
     return tuple(notes)
 
 
+def _notes_of_marks(read: ReadPassage, unit: Unit, own: Span) -> tuple[Span, ...]:
+    """The paragraph below that explains a mark in the quotation: "20 mSv†", "† Not for apprentices."."""
+    text = read.source.text
+    marks = set(_MARK.findall(text[slice(*own)]))
+    notes: list[Span] = []
+    for below in read.blocks[unit.block + 1 :]:
+        opening = _MARK.match(text, below.start)
+        if opening and opening.group() in marks and below.end - below.start <= MAX_NEIGHBOUR:
+            notes.append((below.start, below.end))
+            marks.discard(opening.group())
+    return tuple(notes)
+
+
 def _with_neighbours(read: ReadPassage, unit: Unit) -> Span:
     """The unit's span, grown in its block by the sentence it refers back to and the exception that
     follows."""
+    text = read.source.text
+    if unit.kind is UnitKind.ITEM:
+        return held_together(text, read.blocks, unit.block) or unit.span
     if unit.kind is not UnitKind.SENTENCE:
         return unit.span
-    text = read.source.text
     block = read.blocks[unit.block]
     sentences = split_sentences(text, block.body, block.end)
     place = next((index for index, span in enumerate(sentences) if span == unit.span), None)
@@ -207,8 +278,10 @@ def _excepts(text: str, sentence: Span) -> bool:
 def _headed(read: ReadPassage, unit: Unit, statement: str) -> str:
     """The statement behind the last headings of its path; the document's title is shown with the citation."""
     title = comparable(read.source.title)
-    headings = [name for name in unit.headings if comparable(name) != title and len(name) <= MAX_HEADING]
-    shown = [readable(name) for name in headings[-MAX_HEADINGS:]]
+    headings = [name for name in unit.headings if comparable(name) != title]
+    near = [name for name in headings if len(name) <= MAX_HEADING][-MAX_HEADINGS:]
+    kept = [name for name in headings if name in near or _GOVERNING_HEADING.search(name)]
+    shown = [readable(name) for name in kept]
     opening = comparable(statement)
     shown = [name for name in shown if name and not opening.startswith(comparable(name))]
     return f"{' > '.join(shown).rstrip(' .:')}: {statement}" if shown else statement

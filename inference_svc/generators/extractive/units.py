@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 from inference_svc.generators.extractive.blocks import Block, BlockKind, parse_blocks
+from inference_svc.generators.extractive.governing import label_before, parent_of, verdict_before
 from inference_svc.generators.extractive.places import Span
 from inference_svc.generators.extractive.sentences import last_sentence, split_sentences
 from inference_svc.generators.generator import Grounding
@@ -24,6 +25,8 @@ MAX_ITEM: Final = 500
 MAX_LIST: Final = 1400
 MAX_LEAD_INS: Final = 3
 MAX_ANSWER_BLOCKS: Final = 3
+# "Available at https://...": where something stands, not what it says.
+_ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S+")
 
 
 class UnitKind(StrEnum):
@@ -91,7 +94,10 @@ def _units(text: str, blocks: Sequence[Block], passage: int) -> Iterator[Unit]:
 def _text_units(text: str, blocks: Sequence[Block], place: int, passage: int) -> Iterator[Unit]:
     block = blocks[place]
     sentences = list(split_sentences(text, block.body, block.end))
-    lead_ins = question_before(text, blocks, place) + lead_ins_of(text, blocks, place)
+    question = question_before(text, blocks, place)
+    verdict = verdict_before(text, blocks, place, question[0]) if question else ()
+    lead_ins = label_before(text, blocks, place) + question + verdict
+    lead_ins += lead_ins_of(text, blocks, place) or parent_of(text, blocks, place)
     governed = governed_blocks(text, blocks, place)
     if governed:
         last = sentences.pop()
@@ -112,9 +118,8 @@ def _text_units(text: str, blocks: Sequence[Block], place: int, passage: int) ->
 
 def _row_units(text: str, blocks: Sequence[Block], place: int, passage: int) -> Iterator[Unit]:
     block = blocks[place]
-    rows = block.rows[1:] if block.has_header else block.rows
-    header = block.rows[0] if block.has_header else None
-    lead_ins = caption_of(text, blocks, place)
+    header, rows = _header_and_rows(text, block)
+    lead_ins = label_before(text, blocks, place) + caption_of(text, blocks, place)
     group: Span | None = None
     first_cell: Span | None = None
     for row in rows:
@@ -130,6 +135,19 @@ def _row_units(text: str, blocks: Sequence[Block], place: int, passage: int) -> 
         continued = None if cells[0][0] < cells[0][1] else first_cell
         span = (next(cell for cell in cells if cell[0] < cell[1])[0], max(cell[1] for cell in cells))
         yield Unit(passage, place, UnitKind.ROW, span, lead_ins, header, group, continued, block.headings)
+
+
+def _header_and_rows(text: str, block: Block) -> tuple[Span | None, tuple[Span, ...]]:
+    """The header, with the row under it that only goes on with it (units, no first cell), and the rest."""
+    if not block.has_header:
+        return None, block.rows
+    header, rows = block.rows[0], block.rows[1:]
+    if len(rows) > 1:
+        cells = cell_spans(text, rows[0])
+        values = [text[slice(*cell)] for cell in cells if cell[0] < cell[1]]
+        if cells[0][0] == cells[0][1] and values and not re.search(r"\d", " ".join(values)):
+            return (header[0], rows[0][1]), rows[1:]
+    return header, rows
 
 
 def question_before(text: str, blocks: Sequence[Block], place: int) -> tuple[Span, ...]:
@@ -251,5 +269,5 @@ def _says_something(content: str) -> bool:
     title. A question says nothing, it governs its answer."""
     if _asks(content):
         return False
-    words = len(re.findall(r"[^\W_]+", content))
+    words = len(re.findall(r"[^\W_]+", _ADDRESS.sub(" ", content)))
     return words >= (3 if content.rstrip('*_ "”»)').endswith((".", "!", ";")) else 5)

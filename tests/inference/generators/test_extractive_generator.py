@@ -10,7 +10,6 @@ from gateway.answering.schema import parse_answer
 from gateway.validation import PassageText, ValidatedAnswer, ValidationPolicy, validate
 from inference_svc.generators.extractive import Embedding, ExtractiveGenerator
 from inference_svc.generators.extractive.lexical import Stems
-from inference_svc.generators.extractive.select import SelectionPolicy
 from inference_svc.generators.generator import Grounding
 
 # English and Russian words that mean the same share a dimension, as a multilingual embedder would have it.
@@ -35,9 +34,7 @@ def vector(text: str) -> np.ndarray:
     return found / np.linalg.norm(found)
 
 
-# These vectors mean nothing: their cosines are no evidence.
-ANY_COSINE = SelectionPolicy(min_cosine=-1.0, min_cosine_further=-1.0)
-GENERATOR = ExtractiveGenerator(Embedding(embed_query, embed_texts), ANY_COSINE)
+GENERATOR = ExtractiveGenerator(Embedding(embed_query, embed_texts))
 
 GALLBLADDER = Grounding(
     "g", "Accessory organs", ("The Gallbladder",),
@@ -116,12 +113,12 @@ async def test_no_passages() -> None:
     }
 
 
-async def test_same_input_same_output_and_at_most_four() -> None:
+async def test_same_input_same_output_and_at_most_five() -> None:
     text = "\n\n".join(f"The dose limit number {n} for workers in zone {n} is {n} mSv." for n in range(1, 40))
     many = Grounding("m", "Limits", (), text, ((0, 40),))
     first = await GENERATOR.generate("What is the dose limit for workers?", (many,))
     assert first == await GENERATOR.generate("What is the dose limit for workers?", (many,))
-    assert 1 <= len(json.loads(first)["statements"]) <= 4
+    assert 1 <= len(json.loads(first)["statements"]) <= 5
 
 
 PIECES = st.sampled_from(

@@ -6,7 +6,6 @@ import numpy as np
 
 from inference_svc.generators.extractive.generator import ExtractiveGenerator
 from inference_svc.generators.extractive.places import Embedding
-from inference_svc.generators.extractive.select import SelectionPolicy
 from inference_svc.generators.generator import Grounding
 
 TEXT = """# Dose limits
@@ -34,36 +33,9 @@ async def test_every_group_is_shown() -> None:
     async def texts(items: list[str]) -> np.ndarray:
         return np.tile(np.array([1.0, 0.0], dtype=np.float32), (len(items), 1))
 
-    generator = ExtractiveGenerator(
-        Embedding(query, texts), SelectionPolicy(min_cosine=-1.0, min_cosine_further=-1.0)
-    )
+    generator = ExtractiveGenerator(Embedding(query, texts))
     source = Grounding("0" * 20, "Dose limits", ("Dose limits",), TEXT, ())
     answer = json.loads(await generator.generate("What is the dose limit for the lens of the eye?", [source]))
     shown = " ".join(statement["text"] for statement in answer["statements"])
     assert "11 mSv" in shown
     assert "9 mSv" in shown
-
-
-async def test_a_longer_list_for_one_group_is_shown_beside_the_shorter_ones() -> None:
-    more = "\n".join(
-        f"- equivalent dose to the {part}: {number} mSv in a year;"
-        for number, part in enumerate(("skin", "hands", "forearms", "feet", "ankles", "thyroid"), start=100)
-    )
-    text = TEXT.replace("lens of the eye: 11 mSv in a year.", f"lens of the eye: 11 mSv in a year;\n{more}")
-    vectors = {"apprentices": np.array([1.0, 0.0], dtype=np.float32)}
-
-    async def query(question: str) -> np.ndarray:
-        return vectors["apprentices"]
-
-    async def texts(items: list[str]) -> np.ndarray:
-        # Whatever else the vectors prefer, the other group must not be lost.
-        return np.array([[1.0, 0.0] if "pprentice" in item else [0.6, 0.8] for item in items], np.float32)
-
-    generator = ExtractiveGenerator(
-        Embedding(query, texts), SelectionPolicy(min_cosine=-1.0, min_cosine_further=0.9)
-    )
-    source = Grounding("0" * 20, "Dose limits", ("Dose limits",), text, ())
-    answer = json.loads(await generator.generate("What is the dose limit for the lens of the eye?", [source]))
-    shown = " ".join(statement["text"] for statement in answer["statements"])
-    assert "9 mSv" in shown
-    assert "11 mSv" in shown

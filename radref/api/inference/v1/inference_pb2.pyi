@@ -591,12 +591,15 @@ class GroundingPassage(_message.Message):
     SECTION_PATH_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     HITS_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
     citation_id: _builtins.str
     """Id to cite, as in the prompt."""
     title: _builtins.str
     """Title of the document."""
     text: _builtins.str
     """Text, Markdown."""
+    score: _builtins.float
+    """Its score of the search or the reranker, >= 0; only its order and its share of the best one's mean something; 0 = not told."""
     @_builtins.property
     def section_path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Heading path of the passage, outermost first."""
@@ -613,10 +616,11 @@ class GroundingPassage(_message.Message):
         section_path: _abc.Iterable[_builtins.str] | None = ...,
         text: _builtins.str = ...,
         hits: _abc.Iterable[_documents_pb2.Span] | None = ...,
+        score: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_id", b"citation_id", "hits", b"hits", "section_path", b"section_path", "text", b"text", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_id", b"citation_id", "hits", b"hits", "score", b"score", "section_path", b"section_path", "text", b"text", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
