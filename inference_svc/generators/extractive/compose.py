@@ -103,6 +103,8 @@ def compose(read: ReadPassage, unit: Unit) -> Quoted:
         *(proviso_after(text, read.blocks, unit.block) if block.kind is BlockKind.ITEM else ()),
         *_notes_of_marks(read, unit, own),
     )
+    # A label may be the lead-in of its list as well.
+    spans = tuple(dict.fromkeys(spans))
     return Quoted(_headed(read, unit, " ".join(readable(text[slice(*span)]) for span in spans)), spans)
 
 
