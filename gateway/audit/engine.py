@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,10 +28,7 @@ class _SqliteConnection(Protocol):
 
 def open_sqlite(url: URL) -> Engine:
     """An engine whose writes take the write lock when they begin. Values of statements are never told."""
-    file = Path(url.database or "")
-    if not file.exists():
-        # Else the umask might let others read who asked what.
-        file.touch(mode=0o600)
+    make_sqlite_file(Path(url.database or ""))
     engine = create_engine(url, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
@@ -50,6 +51,34 @@ def open_sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
     return engine
+
+
+def make_sqlite_file(file: Path) -> None:
+    """Makes an empty database in WAL mode that only its owner reads; leaves one that is there as it is.
+
+    Two processes that switch one new file to WAL at the same time lock each other out, and SQLite does not
+    wait then (https://www.sqlite.org/wal.html, "Activating And Configuring WAL Mode"). So the file appears
+    at its place in one step, switched already.
+    """
+    if file.exists():
+        return
+    # mkstemp gives mode 0600; else the umask might let others read who asked what.
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    os.close(descriptor)
+    try:
+        with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            # The first write makes the header, which holds the mode.
+            connection.execute("PRAGMA user_version = 0")
+        try:
+            os.link(name, file)
+        except FileExistsError:
+            pass
+        except OSError:
+            # A file system without hard links.
+            file.touch(mode=0o600)
+    finally:
+        os.unlink(name)
 
 
 def open_postgres(url: URL, *, connections: int) -> Engine:

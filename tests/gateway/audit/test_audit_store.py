@@ -14,6 +14,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import text
 
 from gateway.audit.database import AuditDatabase
+from gateway.audit.engine import make_sqlite_file
 from gateway.audit.feedback import FeedbackBox
 from gateway.audit.migrate import VERSION_TABLE
 from gateway.audit.model import AuditFilter, AuditRecord, Criterion, Feedback, FeedbackFilter
@@ -127,6 +128,18 @@ async def test_two_processes_write_one_file(tmp_path: Path) -> None:
     assert len((await trails[0].query(AuditFilter())).records) == 40
     for database in databases:
         database.close()
+
+
+async def test_a_new_file_is_in_wal_mode_before_anybody_opens_it(tmp_path: Path) -> None:
+    file = tmp_path / "audit.sqlite3"
+    make_sqlite_file(file)
+    # Bytes 18 and 19 of the header: 2 = WAL (https://www.sqlite.org/fileformat.html).
+    assert file.read_bytes()[18:20] == b"\x02\x02"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.stat().st_ino
+    make_sqlite_file(file)
+    assert file.stat().st_ino == before
+    assert os.listdir(tmp_path) == [file.name]
 
 
 async def test_a_request_id_used_twice_hides_nothing(any_database: AuditDatabase) -> None:
