@@ -19,10 +19,12 @@ from typing import Self, TypeAlias
 from radref import rpc
 from radref.api.common.v1 import documents_pb2
 from radref.api.gateway.v1 import consult_pb2, gateway_pb2, gateway_pb2_grpc
+from radref.errors import Internal, InvalidInput
 from radref.knowledge_base import KnowledgeBase
 from radref.retry_policy import retry_options
 from radref.service.actor import actor_metadata
 from radref.service.channels import Authorization, open_channel
+from radref.service.loopback import stays_on_this_machine
 from radref.service.tls.files import TlsFiles
 
 __all__ = ["RadrefClient", "TlsFiles", "Token"]
@@ -47,7 +49,9 @@ class RadrefClient:
         token: bearer token, or what returns one, awaited where it is a coroutine; asked before every call,
             so it should keep the token until it runs out. None = no token.
         tls: authorities and, where the service asks for one, an own certificate; files that are replaced
-            are picked up. None = no TLS, for loopback and meshes: a token then travels as it is.
+            are picked up. None = no TLS, for loopback and meshes.
+        allow_insecure_token: send the token without TLS to another machine, where it can be read on the way;
+            only where a service mesh encrypts that way.
 
     Attributes:
         kb: the documents: uploads, jobs, reviews, versions, upkeep, audit trail.
@@ -59,6 +63,7 @@ class RadrefClient:
 
     Raises:
         ValueError: the certificate files cannot be used.
+        InvalidInput: a token would leave this machine without TLS.
     """
 
     def __init__(
@@ -69,7 +74,10 @@ class RadrefClient:
         actor: str = "",
         token: Token | None = None,
         tls: TlsFiles | None = None,
+        allow_insecure_token: bool = False,
     ) -> None:
+        if token is not None and tls is None and not allow_insecure_token:
+            _refuse_readable_token(gateway=gateway, ingest=ingest)
         header = None if token is None else _authorization(token)
         retries = retry_options()
         self._gateway_channel = open_channel(gateway, tls=tls, authorization=header, options=retries)
@@ -158,9 +166,13 @@ class RadrefClient:
         """The sources, then checked statements, then the end. `timeout` in seconds, of the whole answer."""
         request = gateway_pb2.StreamGenerateRequest(query=query, filters=filters, model=model)
         call = self._gateway.StreamGenerate(request, timeout=timeout, metadata=self._actor)
+        whole = False
         try:
             async for response in rpc.stream(call, "gateway"):
+                whole = response.HasField("end")
                 yield response
+            if not whole:
+                raise Internal("the answer broke off without its end: what came of it is not whole")
         finally:
             # Who stops reading wants no more of it: generation ends with the call.
             call.cancel()
@@ -254,6 +266,16 @@ class RadrefClient:
         """The passage behind a citation. `timeout` in seconds."""
         request = gateway_pb2.GetSourceRequest(citation_id=citation_id)
         return await rpc.call(self._gateway.GetSource(request, timeout=timeout), "gateway")
+
+
+def _refuse_readable_token(**targets: str) -> None:
+    for name, target in targets.items():
+        if not stays_on_this_machine(target):
+            raise InvalidInput(
+                f"the token would travel readable to the {name} at {target}: give tls (command line: "
+                "RADREF_CA_FILE), or allow_insecure_token=True where a service mesh encrypts the way",
+                field="token",
+            )
 
 
 def _authorization(token: Token) -> Authorization:

@@ -31,6 +31,7 @@ class Recorder(gateway_pb2_grpc.GatewayServiceServicer):
         self.failures: list[errors.RadrefError] = []
         self.audit: list[gateway_pb2.QueryAuditRequest] = []
         self.cancelled = asyncio.Event()
+        self.breaks_off = False
 
     def _record(self, context: grpc.aio.ServicerContext) -> None:
         self.headers.append(dict(context.invocation_metadata()).get("authorization"))
@@ -49,7 +50,8 @@ class Recorder(gateway_pb2_grpc.GatewayServiceServicer):
                 await asyncio.Event().wait()
             finally:
                 self.cancelled.set()
-        yield gateway_pb2.StreamGenerateResponse(end=gateway_pb2.StreamEnd())
+        if not self.breaks_off:
+            yield gateway_pb2.StreamGenerateResponse(end=gateway_pb2.StreamEnd())
 
     async def Consult(self, request, context):  # noqa: N802
         self._record(context)
@@ -231,3 +233,39 @@ def test_the_environment_gives_token_and_certificates(
     files = tls_from_environment()
     assert files is not None
     assert (files.ca, files.cert, files.key) == (Path("a"), Path("c"), Path("k"))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "radref.example:7100",
+        "10.0.0.7:7100",
+        "0.0.0.0:7100",
+        "dns:///localhost:7100",
+        "dns://10.0.0.7/localhost:7100",
+        "ipv4:127.0.0.1:7100,10.0.0.7:7100",
+        "localhost.example:7100",
+    ],
+)
+def test_a_token_never_leaves_the_machine_readable(target: str) -> None:
+    for targets in ({"gateway": target}, {"ingest": target}):
+        with pytest.raises(errors.InvalidInput, match="readable") as caught:
+            RadrefClient(**targets, token="secret-token")
+        assert caught.value.field == "token"
+        assert "secret-token" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "target", ["127.0.0.1:7100", "localhost:7100", "[::1]:7100", "unix:/run/radref.sock"]
+)
+async def test_on_this_machine_or_where_a_mesh_is_named_it_is_sent(target: str) -> None:
+    await RadrefClient(gateway=target, token="t").close()
+    await RadrefClient(gateway="radref.example:7100", token="t", allow_insecure_token=True).close()
+    await RadrefClient(gateway="radref.example:7100").close()
+
+
+async def test_a_stream_without_its_end_is_no_whole_answer() -> None:
+    async with connected() as (recorder, client):
+        recorder.breaks_off = True
+        with pytest.raises(errors.Internal, match="broke off"):
+            [event async for event in client.stream_generate("q")]
