@@ -25,25 +25,31 @@ _sym_db = _symbol_database.Default()
 from radref.api.gateway.v1 import answer_pb2 as radref_dot_api_dot_gateway_dot_v1_dot_answer__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#radref/api/gateway/v1/consult.proto\x12\x15radref.api.gateway.v1\x1a\"radref/api/gateway/v1/answer.proto\"\"\n\x0e\x43onsultRequest\x12\x10\n\x08scenario\x18\x01 \x01(\t\"\xf3\x03\n\x0f\x43onsultResponse\x12/\n\x07outcome\x18\x01 \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome\x12\x36\n\x07variant\x18\x02 \x01(\x0b\x32%.radref.api.gateway.v1.ConsultVariant\x12;\n\nprocedures\x18\x03 \x03(\x0b\x32\'.radref.api.gateway.v1.ConsultProcedure\x12\x32\n\x05\x66\x61\x63ts\x18\x04 \x03(\x0b\x32#.radref.api.gateway.v1.ScenarioFact\x12\x13\n\x0b\x61ssumptions\x18\x05 \x03(\t\x12\x35\n\nabstention\x18\x06 \x01(\x0b\x32!.radref.api.gateway.v1.Abstention\x12.\n\x07notices\x18\x07 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12\x0e\n\x06\x62\x61nner\x18\x08 \x01(\t\x12\x33\n\x07timings\x18\t \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x12\n\nrequest_id\x18\n \x01(\t\x12\x31\n\x08versions\x18\x0b \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\"O\n\x0e\x43onsultVariant\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x63itation_id\x18\x04 \x01(\t\"\xb2\x01\n\x10\x43onsultProcedure\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06rating\x18\x02 \x01(\r\x12@\n\x08\x63\x61tegory\x18\x03 \x01(\x0e\x32..radref.api.gateway.v1.AppropriatenessCategory\x12\x17\n\x0fradiation_level\x18\x04 \x01(\t\x12\x0f\n\x07\x63omment\x18\x05 \x01(\t\x12\x14\n\x0c\x63itation_ids\x18\x06 \x03(\t\"h\n\x0cScenarioFact\x12\x0f\n\x07\x63oncept\x18\x01 \x01(\t\x12\x35\n\x08polarity\x18\x02 \x01(\x0e\x32#.radref.api.gateway.v1.FactPolarity\x12\x10\n\x08\x65vidence\x18\x03 \x01(\t*\xdc\x01\n\x17\x41ppropriatenessCategory\x12(\n$APPROPRIATENESS_CATEGORY_UNSPECIFIED\x10\x00\x12\x30\n,APPROPRIATENESS_CATEGORY_USUALLY_APPROPRIATE\x10\x01\x12/\n+APPROPRIATENESS_CATEGORY_MAY_BE_APPROPRIATE\x10\x02\x12\x34\n0APPROPRIATENESS_CATEGORY_USUALLY_NOT_APPROPRIATE\x10\x03*\x7f\n\x0c\x46\x61\x63tPolarity\x12\x1d\n\x19\x46\x41\x43T_POLARITY_UNSPECIFIED\x10\x00\x12\x19\n\x15\x46\x41\x43T_POLARITY_PRESENT\x10\x01\x12\x18\n\x14\x46\x41\x43T_POLARITY_ABSENT\x10\x02\x12\x1b\n\x17\x46\x41\x43T_POLARITY_SUSPECTED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#radref/api/gateway/v1/consult.proto\x12\x15radref.api.gateway.v1\x1a\"radref/api/gateway/v1/answer.proto\"\"\n\x0e\x43onsultRequest\x12\x10\n\x08scenario\x18\x01 \x01(\t\"\xbf\x05\n\x0f\x43onsultResponse\x12/\n\x07outcome\x18\x01 \x01(\x0e\x32\x1e.radref.api.gateway.v1.Outcome\x12\x36\n\x07variant\x18\x02 \x01(\x0b\x32%.radref.api.gateway.v1.ConsultVariant\x12;\n\nprocedures\x18\x03 \x03(\x0b\x32\'.radref.api.gateway.v1.ConsultProcedure\x12\x32\n\x05\x66\x61\x63ts\x18\x04 \x03(\x0b\x32#.radref.api.gateway.v1.ScenarioFact\x12\x13\n\x0b\x61ssumptions\x18\x05 \x03(\t\x12\x35\n\nabstention\x18\x06 \x01(\x0b\x32!.radref.api.gateway.v1.Abstention\x12.\n\x07notices\x18\x07 \x03(\x0b\x32\x1d.radref.api.gateway.v1.Notice\x12\x0e\n\x06\x62\x61nner\x18\x08 \x01(\t\x12\x33\n\x07timings\x18\t \x03(\x0b\x32\".radref.api.gateway.v1.StageTiming\x12\x12\n\nrequest_id\x18\n \x01(\t\x12\x31\n\x08versions\x18\x0b \x01(\x0b\x32\x1f.radref.api.gateway.v1.Versions\x12;\n\ncandidates\x18\x0c \x03(\x0b\x32\'.radref.api.gateway.v1.ConsultCandidate\x12\x38\n\x08\x64\x65\x63ision\x18\r \x01(\x0e\x32&.radref.api.gateway.v1.ConsultDecision\x12\x16\n\x0eopen_questions\x18\x0e \x03(\t\x12;\n\nvalidation\x18\x0f \x01(\x0b\x32\'.radref.api.gateway.v1.ValidationCounts\"\x9a\x01\n\x10\x43onsultCandidate\x12\x36\n\x07variant\x18\x01 \x01(\x0b\x32%.radref.api.gateway.v1.ConsultVariant\x12.\n\x03\x66it\x18\x02 \x01(\x0e\x32!.radref.api.gateway.v1.VariantFit\x12\x0f\n\x07reasons\x18\x03 \x03(\t\x12\r\n\x05score\x18\x04 \x01(\x01\"O\n\x0e\x43onsultVariant\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x63itation_id\x18\x04 \x01(\t\"\xb2\x01\n\x10\x43onsultProcedure\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06rating\x18\x02 \x01(\r\x12@\n\x08\x63\x61tegory\x18\x03 \x01(\x0e\x32..radref.api.gateway.v1.AppropriatenessCategory\x12\x17\n\x0fradiation_level\x18\x04 \x01(\t\x12\x0f\n\x07\x63omment\x18\x05 \x01(\t\x12\x14\n\x0c\x63itation_ids\x18\x06 \x03(\t\"h\n\x0cScenarioFact\x12\x0f\n\x07\x63oncept\x18\x01 \x01(\t\x12\x35\n\x08polarity\x18\x02 \x01(\x0e\x32#.radref.api.gateway.v1.FactPolarity\x12\x10\n\x08\x65vidence\x18\x03 \x01(\t*\xa6\x01\n\nVariantFit\x12\x1b\n\x17VARIANT_FIT_UNSPECIFIED\x10\x00\x12\x14\n\x10VARIANT_FIT_FITS\x10\x01\x12\x14\n\x10VARIANT_FIT_OPEN\x10\x02\x12\x18\n\x14VARIANT_FIT_EXCLUDED\x10\x03\x12\x19\n\x15VARIANT_FIT_UNRELATED\x10\x04\x12\x1a\n\x16VARIANT_FIT_NOT_JUDGED\x10\x05*\xca\x02\n\x0f\x43onsultDecision\x12 \n\x1c\x43ONSULT_DECISION_UNSPECIFIED\x10\x00\x12 \n\x1c\x43ONSULT_DECISION_RECOMMENDED\x10\x01\x12\x19\n\x15\x43ONSULT_DECISION_GATE\x10\x02\x12\x1f\n\x1b\x43ONSULT_DECISION_NO_VARIANT\x10\x03\x12\x1d\n\x19\x43ONSULT_DECISION_EXCLUDED\x10\x04\x12\x19\n\x15\x43ONSULT_DECISION_OPEN\x10\x05\x12\x18\n\x14\x43ONSULT_DECISION_TIE\x10\x06\x12#\n\x1f\x43ONSULT_DECISION_OTHER_QUESTION\x10\x07\x12\x1e\n\x1a\x43ONSULT_DECISION_GENERATOR\x10\x08\x12\x1e\n\x1a\x43ONSULT_DECISION_VALIDATOR\x10\t*\xdc\x01\n\x17\x41ppropriatenessCategory\x12(\n$APPROPRIATENESS_CATEGORY_UNSPECIFIED\x10\x00\x12\x30\n,APPROPRIATENESS_CATEGORY_USUALLY_APPROPRIATE\x10\x01\x12/\n+APPROPRIATENESS_CATEGORY_MAY_BE_APPROPRIATE\x10\x02\x12\x34\n0APPROPRIATENESS_CATEGORY_USUALLY_NOT_APPROPRIATE\x10\x03*\x9d\x01\n\x0c\x46\x61\x63tPolarity\x12\x1d\n\x19\x46\x41\x43T_POLARITY_UNSPECIFIED\x10\x00\x12\x19\n\x15\x46\x41\x43T_POLARITY_PRESENT\x10\x01\x12\x18\n\x14\x46\x41\x43T_POLARITY_ABSENT\x10\x02\x12\x1b\n\x17\x46\x41\x43T_POLARITY_SUSPECTED\x10\x03\x12\x1c\n\x18\x46\x41\x43T_POLARITY_HISTORICAL\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'radref.api.gateway.v1.consult_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_APPROPRIATENESSCATEGORY']._serialized_start=1005
-  _globals['_APPROPRIATENESSCATEGORY']._serialized_end=1225
-  _globals['_FACTPOLARITY']._serialized_start=1227
-  _globals['_FACTPOLARITY']._serialized_end=1354
+  _globals['_VARIANTFIT']._serialized_start=1366
+  _globals['_VARIANTFIT']._serialized_end=1532
+  _globals['_CONSULTDECISION']._serialized_start=1535
+  _globals['_CONSULTDECISION']._serialized_end=1865
+  _globals['_APPROPRIATENESSCATEGORY']._serialized_start=1868
+  _globals['_APPROPRIATENESSCATEGORY']._serialized_end=2088
+  _globals['_FACTPOLARITY']._serialized_start=2091
+  _globals['_FACTPOLARITY']._serialized_end=2248
   _globals['_CONSULTREQUEST']._serialized_start=98
   _globals['_CONSULTREQUEST']._serialized_end=132
   _globals['_CONSULTRESPONSE']._serialized_start=135
-  _globals['_CONSULTRESPONSE']._serialized_end=634
-  _globals['_CONSULTVARIANT']._serialized_start=636
-  _globals['_CONSULTVARIANT']._serialized_end=715
-  _globals['_CONSULTPROCEDURE']._serialized_start=718
-  _globals['_CONSULTPROCEDURE']._serialized_end=896
-  _globals['_SCENARIOFACT']._serialized_start=898
-  _globals['_SCENARIOFACT']._serialized_end=1002
+  _globals['_CONSULTRESPONSE']._serialized_end=838
+  _globals['_CONSULTCANDIDATE']._serialized_start=841
+  _globals['_CONSULTCANDIDATE']._serialized_end=995
+  _globals['_CONSULTVARIANT']._serialized_start=997
+  _globals['_CONSULTVARIANT']._serialized_end=1076
+  _globals['_CONSULTPROCEDURE']._serialized_start=1079
+  _globals['_CONSULTPROCEDURE']._serialized_end=1257
+  _globals['_SCENARIOFACT']._serialized_start=1259
+  _globals['_SCENARIOFACT']._serialized_end=1363
 # @@protoc_insertion_point(module_scope)

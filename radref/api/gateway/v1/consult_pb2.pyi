@@ -20,6 +20,94 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _VariantFit:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _VariantFitEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VariantFit.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    VARIANT_FIT_UNSPECIFIED: _VariantFit.ValueType  # 0
+    """Never sent."""
+    VARIANT_FIT_FITS: _VariantFit.ValueType  # 1
+    """All it asks for is said or assumed."""
+    VARIANT_FIT_OPEN: _VariantFit.ValueType  # 2
+    """Something it asks for is not said."""
+    VARIANT_FIT_EXCLUDED: _VariantFit.ValueType  # 3
+    """Something is said that it excludes."""
+    VARIANT_FIT_UNRELATED: _VariantFit.ValueType  # 4
+    """Nothing of what it is about is said."""
+    VARIANT_FIT_NOT_JUDGED: _VariantFit.ValueType  # 5
+    """Not judged (profile paper)."""
+
+class VariantFit(_VariantFit, metaclass=_VariantFitEnumTypeWrapper):
+    """How a variant fits a scenario."""
+
+VARIANT_FIT_UNSPECIFIED: VariantFit.ValueType  # 0
+"""Never sent."""
+VARIANT_FIT_FITS: VariantFit.ValueType  # 1
+"""All it asks for is said or assumed."""
+VARIANT_FIT_OPEN: VariantFit.ValueType  # 2
+"""Something it asks for is not said."""
+VARIANT_FIT_EXCLUDED: VariantFit.ValueType  # 3
+"""Something is said that it excludes."""
+VARIANT_FIT_UNRELATED: VariantFit.ValueType  # 4
+"""Nothing of what it is about is said."""
+VARIANT_FIT_NOT_JUDGED: VariantFit.ValueType  # 5
+"""Not judged (profile paper)."""
+Global___VariantFit: _TypeAlias = VariantFit  # noqa: Y015
+
+class _ConsultDecision:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ConsultDecisionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ConsultDecision.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CONSULT_DECISION_UNSPECIFIED: _ConsultDecision.ValueType  # 0
+    """Never sent."""
+    CONSULT_DECISION_RECOMMENDED: _ConsultDecision.ValueType  # 1
+    """One variant fits: a recommendation."""
+    CONSULT_DECISION_GATE: _ConsultDecision.ValueType  # 2
+    """The evidence gate: nothing like it is in the knowledge base."""
+    CONSULT_DECISION_NO_VARIANT: _ConsultDecision.ValueType  # 3
+    """No variant is about this."""
+    CONSULT_DECISION_EXCLUDED: _ConsultDecision.ValueType  # 4
+    """Variants are about this, and something that is said excludes each of them."""
+    CONSULT_DECISION_OPEN: _ConsultDecision.ValueType  # 5
+    """Something that decides is not said."""
+    CONSULT_DECISION_TIE: _ConsultDecision.ValueType  # 6
+    """Two variants fit equally."""
+    CONSULT_DECISION_OTHER_QUESTION: _ConsultDecision.ValueType  # 7
+    """It is not a question of which imaging to choose first (treatment, a follow-up)."""
+    CONSULT_DECISION_GENERATOR: _ConsultDecision.ValueType  # 8
+    """The generator declared insufficient evidence."""
+    CONSULT_DECISION_VALIDATOR: _ConsultDecision.ValueType  # 9
+    """Nothing of the generator's output held."""
+
+class ConsultDecision(_ConsultDecision, metaclass=_ConsultDecisionEnumTypeWrapper):
+    """What led to an outcome."""
+
+CONSULT_DECISION_UNSPECIFIED: ConsultDecision.ValueType  # 0
+"""Never sent."""
+CONSULT_DECISION_RECOMMENDED: ConsultDecision.ValueType  # 1
+"""One variant fits: a recommendation."""
+CONSULT_DECISION_GATE: ConsultDecision.ValueType  # 2
+"""The evidence gate: nothing like it is in the knowledge base."""
+CONSULT_DECISION_NO_VARIANT: ConsultDecision.ValueType  # 3
+"""No variant is about this."""
+CONSULT_DECISION_EXCLUDED: ConsultDecision.ValueType  # 4
+"""Variants are about this, and something that is said excludes each of them."""
+CONSULT_DECISION_OPEN: ConsultDecision.ValueType  # 5
+"""Something that decides is not said."""
+CONSULT_DECISION_TIE: ConsultDecision.ValueType  # 6
+"""Two variants fit equally."""
+CONSULT_DECISION_OTHER_QUESTION: ConsultDecision.ValueType  # 7
+"""It is not a question of which imaging to choose first (treatment, a follow-up)."""
+CONSULT_DECISION_GENERATOR: ConsultDecision.ValueType  # 8
+"""The generator declared insufficient evidence."""
+CONSULT_DECISION_VALIDATOR: ConsultDecision.ValueType  # 9
+"""Nothing of the generator's output held."""
+Global___ConsultDecision: _TypeAlias = ConsultDecision  # noqa: Y015
+
 class _AppropriatenessCategory:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -62,6 +150,8 @@ class _FactPolarityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FactPola
     """It was denied or ruled out."""
     FACT_POLARITY_SUSPECTED: _FactPolarity.ValueType  # 3
     """It is suspected."""
+    FACT_POLARITY_HISTORICAL: _FactPolarity.ValueType  # 4
+    """It was so earlier ("previous stone")."""
 
 class FactPolarity(_FactPolarity, metaclass=_FactPolarityEnumTypeWrapper):
     """Whether a fact holds."""
@@ -74,6 +164,8 @@ FACT_POLARITY_ABSENT: FactPolarity.ValueType  # 2
 """It was denied or ruled out."""
 FACT_POLARITY_SUSPECTED: FactPolarity.ValueType  # 3
 """It is suspected."""
+FACT_POLARITY_HISTORICAL: FactPolarity.ValueType  # 4
+"""It was so earlier ("previous stone")."""
 Global___FactPolarity: _TypeAlias = FactPolarity  # noqa: Y015
 
 @_typing.final
@@ -115,12 +207,18 @@ class ConsultResponse(_message.Message):
     TIMINGS_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    OPEN_QUESTIONS_FIELD_NUMBER: _builtins.int
+    VALIDATION_FIELD_NUMBER: _builtins.int
     outcome: _answer_pb2.Outcome.ValueType
     """How it ended."""
     banner: _builtins.str
     """Shown above every result, e.g. that the base is synthetic."""
     request_id: _builtins.str
     """Id of this request."""
+    decision: Global___ConsultDecision.ValueType
+    """What led to this outcome."""
     @_builtins.property
     def variant(self) -> Global___ConsultVariant:
         """The variant that fits; absent after an abstention."""
@@ -153,6 +251,18 @@ class ConsultResponse(_message.Message):
     def versions(self) -> _answer_pb2.Versions:
         """What answered."""
 
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConsultCandidate]:
+        """Variants that were looked at, best retrieved first; empty when nothing passed the evidence gate."""
+
+    @_builtins.property
+    def open_questions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What would decide it, e.g. "is the patient pregnant?"; empty when nothing is open."""
+
+    @_builtins.property
+    def validation(self) -> _answer_pb2.ValidationCounts:
+        """Citations of the generator and what became of them; all 0 where no language model was asked."""
+
     def __init__(
         self,
         *,
@@ -167,14 +277,56 @@ class ConsultResponse(_message.Message):
         timings: _abc.Iterable[_answer_pb2.StageTiming] | None = ...,
         request_id: _builtins.str = ...,
         versions: _answer_pb2.Versions | None = ...,
+        candidates: _abc.Iterable[Global___ConsultCandidate] | None = ...,
+        decision: Global___ConsultDecision.ValueType = ...,
+        open_questions: _abc.Iterable[_builtins.str] | None = ...,
+        validation: _answer_pb2.ValidationCounts | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["abstention", b"abstention", "variant", b"variant", "versions", b"versions"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["abstention", b"abstention", "validation", b"validation", "variant", b"variant", "versions", b"versions"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["abstention", b"abstention", "assumptions", b"assumptions", "banner", b"banner", "facts", b"facts", "notices", b"notices", "outcome", b"outcome", "procedures", b"procedures", "request_id", b"request_id", "timings", b"timings", "variant", b"variant", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abstention", b"abstention", "assumptions", b"assumptions", "banner", b"banner", "candidates", b"candidates", "decision", b"decision", "facts", b"facts", "notices", b"notices", "open_questions", b"open_questions", "outcome", b"outcome", "procedures", b"procedures", "request_id", b"request_id", "timings", b"timings", "validation", b"validation", "variant", b"variant", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ConsultResponse: _TypeAlias = ConsultResponse  # noqa: Y015
+
+@_typing.final
+class ConsultCandidate(_message.Message):
+    """A variant that was looked at."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VARIANT_FIELD_NUMBER: _builtins.int
+    FIT_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    fit: Global___VariantFit.ValueType
+    """How it fits the scenario."""
+    score: _builtins.float
+    """Score of the search, >= 0; only its order means something. BM25 in profile paper."""
+    @_builtins.property
+    def variant(self) -> Global___ConsultVariant:
+        """The variant."""
+
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Why, e.g. "excluded: fever", "not said: duration"; empty when it fits."""
+
+    def __init__(
+        self,
+        *,
+        variant: Global___ConsultVariant | None = ...,
+        fit: Global___VariantFit.ValueType = ...,
+        reasons: _abc.Iterable[_builtins.str] | None = ...,
+        score: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["variant", b"variant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fit", b"fit", "reasons", b"reasons", "score", b"score", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConsultCandidate: _TypeAlias = ConsultCandidate  # noqa: Y015
 
 @_typing.final
 class ConsultVariant(_message.Message):

@@ -1,0 +1,1 @@
+"""Appropriateness knowledge bases: topic > clinical variant > procedures rated 1-9."""
