@@ -1,0 +1,111 @@
+"""How long something lasts, as a scenario tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.consult.words import Kind, Word, key_of
+
+_UNITS = {
+    key_of(word): days
+    for words, days in (
+        ("second sec", 1 / 86400),
+        ("minute min", 1 / 1440),
+        ("hour hr h", 1 / 24),
+        ("day d night", 1.0),
+        ("week wk w", 7.0),
+        ("fortnight", 14.0),
+        ("month mth", 30.4),
+        ("year yr y", 365.25),
+        ("decade", 3652.5),
+    )
+    for word in words.split()
+}
+# "3/52": days over 7, weeks over 52, months over 12 (British clinical shorthand); hours over 24.
+_OVER = {"7": 1.0, "52": 7.0, "12": 30.4, "24": 1 / 24}
+_ABOUT = {
+    key_of(word): count for word, count in {"a": 1, "an": 1, "one": 1, "couple": 2, "few": 3, "several": 4}.items()
+}
+# Words after "since" that place the beginning; days, upper bounds.
+_SINCE = {
+    key_of(word): days
+    for words, days in (
+        ("today morning tonight afternoon evening lunch breakfast noon", 0.5),
+        ("yesterday night midnight", 1.0),
+        ("weekend monday tuesday wednesday thursday friday saturday sunday", 7.0),
+        ("adolescence teens teenager teenage university college school", 1825.0),
+        ("childhood birth", 3650.0),
+    )
+    for word in words.split()
+}
+_AGO = frozenset(map(key_of, "ago previously earlier back before".split()))
+_RATES = frozenset(map(key_of, "every per each".split()))
+_SINCE_WORD = key_of("since")
+_YESTERDAY = key_of("yesterday")
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A span of time in days at words [first, last].
+
+    Attributes:
+        ago: it says when something was, not how long it lasts.
+    """
+
+    days: float
+    first: int
+    last: int
+    sentence: int
+    ago: bool
+    evidence: str
+
+
+def durations_of(text: str, words: Sequence[Word], taken: Sequence[tuple[int, int]]) -> tuple[Duration, ...]:
+    """Every span of time that is neither an age nor a gestation.
+
+    Args:
+        taken: [start, end) of the text that tells an age or a gestation.
+    """
+    found = [duration for index in range(len(words)) if (duration := _at(text, words, index)) is not None]
+    return tuple(
+        duration
+        for duration in found
+        if not any(
+            start < words[duration.last].end and words[duration.first].start < end for start, end in taken
+        )
+    )
+
+
+def _at(text: str, words: Sequence[Word], index: int) -> Duration | None:
+    word = words[index]
+
+    def key(place: int) -> str:
+        return words[place].key if 0 <= place < len(words) else ""
+
+    days: float | None = None
+    last = index
+    if word.kind is Kind.NUMBER and word.value is not None:
+        if key(index + 1) == "/" and key(index + 2) in _OVER:
+            days, last = word.value * _OVER[key(index + 2)], index + 2
+        elif key(index + 1) in _UNITS:
+            days, last = word.value * _UNITS[key(index + 1)], index + 1
+        elif key(index + 1) == "to" and key(index + 3) in _UNITS and words[index + 2].value is not None:
+            days, last = (words[index + 2].value or 0) * _UNITS[key(index + 3)], index + 3
+    elif word.key in _ABOUT and (of := index + (2 if key(index + 1) == "of" else 1)) < len(words):
+        if key(of) in _UNITS and len(key(of)) > 1 and key(of) != "second":
+            days, last = _ABOUT[word.key] * _UNITS[key(of)], of
+    elif word.key == _SINCE_WORD:
+        for ahead in range(index + 1, min(index + 6, len(words))):
+            if words[ahead].kind is Kind.BREAK:
+                break
+            if key(ahead) in _SINCE:
+                days, last = _SINCE[key(ahead)], ahead
+                break
+    elif word.key == _YESTERDAY and key(index - 1) != _SINCE_WORD:
+        days = 1.0
+    if days is None or key(index - 1) in _RATES:
+        return None
+    ago = key(last + 1) in _AGO
+    start, end = words[index].start, words[last].end
+    return Duration(days, index, last, word.sentence, ago, text[start:end])

@@ -1,0 +1,375 @@
+"""How one variant fits one scenario, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from gateway.consult.criteria import AllOf, AnyOf, Asked, ConceptTerm, Criterion, LastingTerm, Term, concepts_in, terms_in
+from gateway.consult.prepared import Prepared
+from gateway.consult.scenario import Scenario
+from gateway.consult.scope import Polarity
+from gateway.consult.terminology.model import ConceptKind, Terminology
+from gateway.consult.truth import Truth, View
+from radref.appropriateness.model import Urgency
+
+# Findings that together suggest a diagnosis nobody named; at least one of them must be specific.
+_FINDINGS_FOR_SUSPICION = 2
+_POPULATION_CONCEPTS = {"pregnant": "pregnancy", "postpartum": "postpartum", "child": "child", "adolescent": "child"}
+
+
+class Fit(StrEnum):
+    """Names as in gateway.v1.VariantFit."""
+
+    FITS = "fits"
+    OPEN = "open"
+    EXCLUDED = "excluded"
+    UNRELATED = "unrelated"
+    NOT_JUDGED = "not_judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A variant and how it fits.
+
+    Attributes:
+        reasons: why it does not fit; empty when it does.
+        open_questions: what would decide it.
+        assumptions: what was taken as given.
+        supports: concepts of the scenario that speak for it.
+        emergency: something of an emergency that it is about is said or suspected.
+        other_question: the only thing against it is that first imaging is not what is asked.
+    """
+
+    prepared: Prepared
+    fit: Fit
+    reasons: tuple[str, ...] = ()
+    open_questions: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    supports: frozenset[str] = frozenset()
+    emergency: bool = False
+    other_question: bool = False
+
+
+def judge_all(
+    candidates: Sequence[Prepared], scenario: Scenario, terminology: Terminology
+) -> tuple[Judgement, ...]:
+    """Holds the scenario against the population, criteria, assumptions and titles of each candidate.
+
+    What suggests a diagnosis is told by the keywords of all candidates of its topic: the same complaint brings
+    patients of every variant.
+    """
+    keywords: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for one in candidates:
+        keywords[one.variant.topic_id] |= one.keywords
+    return tuple(
+        _Judge(one, keywords[one.variant.topic_id], scenario, terminology).judgement() for one in candidates
+    )
+
+
+class _Judge:
+    def __init__(
+        self, prepared: Prepared, keywords: frozenset[str], scenario: Scenario, terminology: Terminology
+    ) -> None:
+        self._variant = prepared
+        self._keywords = keywords
+        self._scenario = scenario
+        self._terminology = terminology
+        self._view = View(scenario, terminology, inferred=self._inferred())
+        self._against: list[str] = []
+        self._open: list[tuple[str, str]] = []
+        self._assumed: list[str] = []
+
+    def judgement(self) -> Judgement:
+        supports = self._supports()
+        emergency = self._emergency()
+        if not self._is_about():
+            return Judgement(self._variant, Fit.UNRELATED, emergency=emergency)
+        self._population()
+        self._excluding()
+        self._given()
+        self._required()
+        self._not_spoken_of()
+        # What stands against it otherwise decides before the kind of the question does.
+        other_question = not self._against and self._asks_something_else()
+        if self._against:
+            fit = Fit.EXCLUDED
+        elif self._open:
+            fit = Fit.OPEN
+        else:
+            fit = Fit.FITS
+        return Judgement(
+            self._variant,
+            fit,
+            reasons=tuple(dict.fromkeys([*self._against, *(reason for reason, _ in self._open)])),
+            open_questions=tuple(dict.fromkeys(question for _, question in self._open if question)),
+            assumptions=tuple(dict.fromkeys(self._assumed)) if fit is Fit.FITS else (),
+            supports=supports,
+            emergency=emergency,
+            other_question=other_question,
+        )
+
+    # What it is about
+
+    def _is_about(self) -> bool:
+        """Something that it asks for, other than who the patient is, is said or suspected."""
+        return any(
+            self._view.truth(term) in (Truth.YES, Truth.MAYBE)
+            for criterion in (*self._variant.all, *self._variant.any)
+            for term in terms_in(criterion.term)
+            if not isinstance(term, AllOf | AnyOf | LastingTerm) and not self._tells_who(term)
+        )
+
+    def _tells_who(self, term: Term) -> bool:
+        concepts = concepts_in(term)
+        kinds = {self._terminology.concepts[concept].kind for concept in concepts}
+        return not hasattr(term, "keys") and kinds <= {ConceptKind.PATIENT, ConceptKind.COURSE, ConceptKind.QUESTION}
+
+    def _inferred(self) -> frozenset[str]:
+        """Diagnoses that the variant is about, not named, and suggested by several findings among its keywords."""
+        concepts = self._terminology.concepts
+        findings = {
+            concept
+            for concept in self._keywords | self._required_findings()
+            if self._scenario.present(concept) and concepts[concept].kind is ConceptKind.FINDING
+        }
+        # A finding and its wider kind are one finding.
+        findings = {
+            one for one in findings if not any(other != one and self._terminology.is_a(other, one) for other in findings)
+        }
+        specific = {concept for concept in findings if not concepts[concept].unspecific}
+        if len(findings) < _FINDINGS_FOR_SUSPICION or not specific or self._another_is_suspected():
+            return frozenset()
+        return frozenset(
+            diagnosis for diagnosis in self._variant.diagnoses if not self._speaks_against(diagnosis)
+        )
+
+    def _required_findings(self) -> frozenset[str]:
+        return frozenset(
+            concept
+            for criterion in self._variant.all
+            for concept in concepts_in(criterion.term)
+            if self._terminology.concepts[concept].kind is ConceptKind.FINDING
+        )
+
+    def _another_is_suspected(self) -> bool:
+        """The text suspects a diagnosis that the variant does not speak of."""
+        return any(
+            mention.polarity in (Polarity.SUSPECTED, Polarity.PRESENT)
+            and self._terminology.concepts[mention.concept].kind is ConceptKind.DIAGNOSIS
+            and not self._terminology.concepts[mention.concept].persists
+            and not self._spoken_of(mention.concept)
+            for mention in self._scenario.mentions
+        )
+
+    def _speaks_against(self, diagnosis: str) -> bool:
+        return any(
+            any(self._terminology.is_a(diagnosis, one) for one in concept.against)
+            and self._scenario.present(concept.id)
+            for concept in self._terminology.concepts.values()
+            if concept.against
+        )
+
+    def _spoken_of(self, concept: str) -> bool:
+        return any(
+            self._terminology.is_a(concept, one) or self._terminology.is_a(one, concept)
+            for one in self._variant.speaks_of
+        )
+
+    def _supports(self) -> frozenset[str]:
+        asked = {
+            concept
+            for criterion in (*self._variant.all, *self._variant.any)
+            for concept in concepts_in(criterion.term)
+        }
+        return frozenset(
+            concept
+            for concept in asked | self._variant.keywords
+            if Polarity.PRESENT in self._scenario.polarities(concept)
+            or Polarity.SUSPECTED in self._scenario.polarities(concept)
+        )
+
+    def _emergency(self) -> bool:
+        """Whatever the fit: a feature of an emergency may not be lost in an abstention."""
+        if self._variant.variant.urgency is not Urgency.EMERGENCY:
+            return False
+        concepts = self._terminology.concepts
+        features = self._variant.keywords.union(
+            *(concepts_in(criterion.term) for criterion in (*self._variant.all, *self._variant.any))
+        ) | self._variant.diagnoses
+        return any(
+            not concepts[concept].unspecific
+            and concepts[concept].kind in (ConceptKind.FINDING, ConceptKind.DIAGNOSIS)
+            and self._scenario.polarities(concept) & {Polarity.PRESENT, Polarity.SUSPECTED}
+            for concept in features
+        )
+
+    # What speaks against it, and what is open
+
+    def _population(self) -> None:
+        population = self._variant.population
+        wanted = {_POPULATION_CONCEPTS[word] for word in population if word in _POPULATION_CONCEPTS}
+        child = self._scenario.polarities("child")
+        if "adult" in population and Polarity.PRESENT in child:
+            self._against.append(f"for adults: {self._said('child')}")
+        if not wanted or "adult" in population:
+            return
+        truths = {self._view.truth(ConceptTerm(concept)) for concept in wanted}
+        name = " or ".join(sorted(word for word in population if word in _POPULATION_CONCEPTS))
+        if Truth.YES in truths:
+            return
+        if truths == {Truth.NO}:
+            self._against.append(f"not {name}")
+        elif "pregnant" in population and not truths & {Truth.MAYBE} and not self._scenario.may_be_pregnant:
+            self._against.append(f"not {name}")
+        else:
+            self._open.append((f"not said: {name}", f"is the patient {name}?"))
+
+    def _excluding(self) -> None:
+        for criterion in self._variant.none:
+            truth = self._view.truth(criterion.term)
+            if truth is Truth.YES:
+                self._against.append(f"excluded by: {criterion.text}{self._quoted(criterion.term)}")
+            elif truth is Truth.MAYBE or self._partly(criterion.term):
+                self._open.append((f"unclear: {criterion.text}", f"{criterion.text}?"))
+        for diagnosis in self._variant.diagnoses:
+            if self._view.truth(ConceptTerm(diagnosis, Asked.SUSPECTED)) is Truth.NO:
+                label = self._terminology.concepts[diagnosis].label
+                self._against.append(f"not suspected: {label}{self._quoted(ConceptTerm(diagnosis))}")
+
+    def _partly(self, term: Term) -> bool:
+        """A part of an exclusion holds which is not what every patient of this variant has anyway."""
+        if not isinstance(term, AllOf):
+            return isinstance(term, AnyOf) and any(self._partly(one) for one in term.terms)
+        if self._view.truth(term) is Truth.NO:
+            return False
+        own = frozenset().union(*(concepts_in(criterion.term) for criterion in self._variant.all))
+        return any(
+            self._view.truth(one) in (Truth.YES, Truth.MAYBE) and not concepts_in(one) <= own for one in term.terms
+        )
+
+    def _given(self) -> None:
+        """Takes the assumptions that the text leaves open; one that it contradicts speaks against the variant."""
+        given: set[str] = set()
+        for criterion in self._variant.assume:
+            truth = self._view.truth(criterion.term)
+            if truth is Truth.NO:
+                self._against.append(f"not as assumed: {criterion.text}{self._quoted(criterion.term)}")
+            elif truth is Truth.MAYBE or self._partly_denied(criterion.term):
+                self._open.append((f"unclear: {criterion.text}", f"{criterion.text}?"))
+            elif truth is Truth.UNKNOWN:
+                self._assumed.append(criterion.text)
+                given |= _positive_concepts(criterion.term)
+        self._view = replace(self._view, given=frozenset(given))
+
+    def _partly_denied(self, term: Term) -> bool:
+        return (
+            isinstance(term, AnyOf)
+            and self._view.truth(term) is Truth.UNKNOWN
+            and any(self._view.truth(one) is Truth.NO for one in term.terms)
+        )
+
+    def _required(self) -> None:
+        for criterion in self._variant.all:
+            truth = self._view.truth(criterion.term)
+            if truth is Truth.YES or (truth is Truth.UNKNOWN and self._named(criterion)):
+                continue
+            if truth is Truth.NO:
+                self._against.append(f"required: {criterion.text}{self._quoted(criterion.term)}")
+            else:
+                self._open.append((f"not said: {criterion.text}", f"{criterion.text}?"))
+        if not self._variant.any:
+            return
+        truths = [self._view.truth(criterion.term) for criterion in self._variant.any]
+        if Truth.YES in truths:
+            return
+        wanted = "; ".join(criterion.text for criterion in self._variant.any)
+        if set(truths) == {Truth.NO}:
+            self._against.append(f"required, one of: {wanted}")
+        else:
+            self._open.append((f"not said: one of {wanted}", f"is there one of: {wanted}?"))
+
+    def _named(self, criterion: Criterion) -> bool:
+        """Who names the suspected condition alone ("kidney stone, which scan?") has its complaint in mind."""
+        terms = criterion.term.terms if isinstance(criterion.term, AnyOf) else (criterion.term,)
+        for term in terms:
+            if not isinstance(term, AllOf):
+                continue
+            named = [one for one in term.terms if self._is_named_suspicion(one)]
+            rest = [one for one in term.terms if one not in named]
+            if named and all(
+                isinstance(one, ConceptTerm)
+                and self._view.truth(one) is Truth.UNKNOWN
+                and one.concept in self._variant.title_concepts
+                for one in rest
+            ):
+                self._assumed += [
+                    self._terminology.concepts[one.concept].label for one in rest if isinstance(one, ConceptTerm)
+                ]
+                return True
+        return False
+
+    def _is_named_suspicion(self, term: Term) -> bool:
+        return (
+            isinstance(term, ConceptTerm)
+            and term.asked is Asked.SUSPECTED
+            and View(self._scenario, self._terminology).truth(term) is Truth.YES
+        )
+
+    def _not_spoken_of(self) -> None:
+        for concept in self._terminology.concepts.values():
+            states = self._scenario.polarities(concept.id)
+            if (
+                concept.decisive
+                and Polarity.PRESENT in states
+                and Polarity.ABSENT not in states
+                and not self._spoken_of(concept.id)
+            ):
+                self._open.append((f"the variant does not speak of: {concept.label}{self._said_in(concept.id)}", ""))
+
+    def _asks_something_else(self) -> bool:
+        """A question of treatment or follow-up is none of first imaging."""
+        asked = [
+            concept
+            for concept in self._terminology.concepts.values()
+            if concept.kind is ConceptKind.QUESTION and self._scenario.present(concept.id)
+        ]
+        about_imaging = any(concept.id == "imaging-question" for concept in asked)
+        for concept in asked:
+            if concept.id == "imaging-question" or self._spoken_of(concept.id):
+                continue
+            later = self._terminology.is_a(concept.id, "later-imaging")
+            if (later and self._variant.initial) or (not later and not about_imaging):
+                self._against.append(f"the question is another one: {concept.label}{self._said_in(concept.id)}")
+                return True
+        return False
+
+    # Words of the scenario
+
+    def _quoted(self, term: Term) -> str:
+        for concept in concepts_in(term):
+            for one in (concept, *self._terminology.descendants.get(concept, ())):
+                if one in self._scenario.evidence:
+                    return f' ("{self._scenario.evidence[one]}")'
+        return ""
+
+    def _said_in(self, concept: str) -> str:
+        return self._quoted(ConceptTerm(concept))
+
+    def _said(self, concept: str) -> str:
+        if self._scenario.age is not None:
+            return f"{self._scenario.age:g} years"
+        return self._scenario.evidence.get(concept, concept)
+
+
+def _positive_concepts(term: Term) -> frozenset[str]:
+    return frozenset(
+        one.concept for one in terms_in(term) if isinstance(one, ConceptTerm) and one.asked is not Asked.ABSENT
+    )
+
+
+def labels(concepts: Iterable[str], terminology: Terminology) -> Sequence[str]:
+    """Labels of concepts, ascending."""
+    return sorted(terminology.concepts[concept].label for concept in concepts)

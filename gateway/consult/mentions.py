@@ -1,0 +1,70 @@
+"""Where a scenario speaks of a concept, and whether it says that it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gateway.consult.phrases import Found
+from gateway.consult.scope import Polarity, Scopes
+from gateway.consult.terminology.model import Terminology
+from gateway.consult.words import Word
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place of the text, words [first, last], that speaks of a concept.
+
+    Attributes:
+        evidence: the words as written.
+    """
+
+    concept: str
+    polarity: Polarity
+    first: int
+    last: int
+    sentence: int
+    evidence: str
+
+
+def mentions_of(text: str, words: Sequence[Word], terminology: Terminology) -> tuple[Mention, ...]:
+    """Every mention, in the order of the text; what is said of another person is left out."""
+    scopes = Scopes(words, terminology.cues)
+    found = _longest(terminology.phrases.find(words), scopes.swallowed)
+    places = {index for hit in found for index in range(hit.first, hit.last + 1)}
+    mentions = []
+    for hit in found:
+        concept, says_present = hit.value
+        polarity = scopes.polarity(hit.first, hit.last, places)
+        if polarity is None:
+            continue
+        if not says_present:
+            polarity = _denied(polarity)
+        start, end = words[hit.first].start, words[hit.last].end
+        mentions.append(
+            Mention(concept, polarity, hit.first, hit.last, words[hit.first].sentence, text[start:end])
+        )
+    return tuple(mentions)
+
+
+def _denied(polarity: Polarity) -> Polarity:
+    # "not afebrile"; a suspected or former absence tells nothing certain.
+    return Polarity.PRESENT if polarity is Polarity.ABSENT else Polarity.ABSENT
+
+
+def _longest(
+    found: Iterable[Found[tuple[str, bool]]], swallowed: frozenset[int]
+) -> list[Found[tuple[str, bool]]]:
+    """Without those that stand inside a longer contiguous phrase, or whose words only make up a cue."""
+    hits = [hit for hit in found if not set(range(hit.first, hit.last + 1)) <= swallowed]
+    solid = [hit for hit in hits if not hit.gapped]
+
+    def inside(hit: Found[tuple[str, bool]]) -> bool:
+        return any(
+            other.first <= hit.first and hit.last <= other.last and other.length > hit.length for other in solid
+        )
+
+    kept = [hit for hit in hits if not inside(hit)]
+    # One phrase may be written in several ways over the same words.
+    unique = {(hit.value, hit.first, hit.last): hit for hit in kept}
+    return sorted(unique.values(), key=lambda hit: (hit.first, hit.last))

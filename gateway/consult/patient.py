@@ -1,0 +1,119 @@
+"""Age, sex and pregnancy as a scenario tells them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+_UNDER = r"(?:\d{1,3}|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+_WORD_VALUES = {
+    word: value
+    for value, word in [
+        *enumerate(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen twenty".split()
+        ),
+        *((10 * (place + 3), word) for place, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split())),
+    ]
+}
+_UNIT_OF_AGE = r"(?P<unit>years?|yrs?|y|months?|mths?|mo|weeks?|wks?|days?)"
+_OLD = r"(?:[-\s]*(?:of\s+age|olds?|o\b|/\s*o\b|\.\s*o\.?))"
+_AGES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # 45-year-old, 45 yo, 45 y/o, six-year-old, 18 months old
+        rf"(?<![\w.,/])(?P<age>{_UNDER}(?:[-\s](?:one|two|three|four|five|six|seven|eight|nine))?)[-\s]*{_UNIT_OF_AGE}{_OLD}",
+        # aged 45, age: 45, age 45
+        rf"\baged?[:\s]+(?P<age>{_UNDER}(?:[-\s](?:one|two|three|four|five|six|seven|eight|nine))?)(?:\s*{_UNIT_OF_AGE})?\b",
+        # woman of 34
+        rf"\b(?:wom[ae]n|m[ae]n|lady|gentleman|male|female|patient|girl|boy|child)\s+of\s+(?P<age>{_UNDER})\b",
+        # 28F, 58 M, 34-y F
+        # (a capital where it stands apart: "walks 100 m" is no age)
+        r"(?<![\w.,/])(?P<age>[1-9]\d?)\s?(?:y(?:rs?)?)?[\s-]?(?-i:[FM])\b(?![/'’])",
+        r"(?<![\w.,/])(?P<age>[1-9]\d)(?:y(?:rs?)?)?(?:f|m)\b(?![/'’])",
+        r"(?<![\w/])(?:f|m)\s*/?\s*(?P<age>\d{2})(?![\w/.,]\d)\b",
+        # woman, 34, ... ; 34 year male ; 45yr woman
+        rf"(?<![\w.,/])(?P<age>\d{{1,3}})[-\s]*(?P<unit>years?|yrs?|y)[-\s]*(?:(?:wo)?man|female|male|lady|gentleman|girl|boy|lad)\b",
+        r"\b(?:wom[ae]n|m[ae]n|lady|gentleman|male|female|pt|patient|girl|boy)\s*[,(]\s*(?P<age>\d{1,3})\b(?!\s*(?:/|weeks?|days?|months?|hours?|%|°))",
+        # 82-year old without a hyphen before old; in his 60s
+        r"\bin\s+(?:his|her|their)\s+(?:early\s+|mid[-\s]*|late\s+)?(?P<age>\d0)(?:'?s)\b",
+        r"\bin\s+(?:his|her|their)\s+(?:early\s+|mid[-\s]*|late\s+)?(?P<age>twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies\b",
+    )
+)
+_DECADES = {
+    "twent": 20, "thirt": 30, "fort": 40, "fift": 50, "sixt": 60, "sevent": 70, "eight": 80, "ninet": 90,
+}  # fmt: skip
+_DAYS = {"y": 365.25, "m": 30.4, "w": 7.0, "d": 1.0}
+
+_FEMALE = re.compile(
+    r"\b(?:she|her|hers|herself|wom[ae]n|female|lady|girl|mother|mum|mom|housewife|waitress|pregnan\w*|gravid\w*|"
+    r"postpartum|miss|mrs|ms|primigravida|multigravida|primip\w*|multip\w*)\b|(?<![\w])\d{1,3}\s*(?:y(?:rs?|o)?)?[\s-]*f\b|"
+    r"\bf\s*/?\s*\d{2}\b",
+    re.IGNORECASE,
+)
+_MALE = re.compile(
+    r"\b(?:he|his|him|himself|m[ae]n|male|gentleman|boy|father|dad|mr|lad|guy|bloke)\b|"
+    r"(?<![\w])\d{1,3}\s*(?:y(?:rs?|o)?)?[\s-]*m\b|\bm\s*/?\s*\d{2}\b",
+    re.IGNORECASE,
+)
+# Another person's sex tells nothing of the patient's.
+_OTHERS = re.compile(
+    r"\b(?:her|his|my|the|a)\s+(?:mother|father|mum|mom|dad|wife|husband|sister|brother|aunt|uncle|son|daughter|partner)\b|"
+    r"\b(?:mother|father|mum|mom|dad|sister|brother|wife|husband|aunt|uncle)\s+(?:had|has|with|died|of|says|said|reports|states|noticed)\b|"
+    r"\b(?:maternal|paternal)\s+\w+",
+    re.IGNORECASE,
+)
+
+
+class Sex(StrEnum):
+    """As told."""
+
+    FEMALE = "female"
+    MALE = "male"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An age in years (a fraction under 2), and the words it was read from."""
+
+    years: float
+    evidence: str
+
+
+def age_of(text: str) -> Told | None:
+    """The patient's age; None when it is not told, or two different ages are."""
+    found: list[tuple[int, int, Told]] = []
+    for pattern in _AGES:
+        for match in pattern.finditer(text):
+            told = _told(match)
+            overlaps = any(match.start() < end and start < match.end() for start, end, _ in found)
+            if told is not None and not overlaps:
+                found.append((match.start(), match.end(), told))
+    ages = {round(told.years, 1) for _, _, told in found}
+    return found[0][2] if len(ages) == 1 else None
+
+
+def _told(match: re.Match[str]) -> Told | None:
+    words = match.groupdict()
+    raw = words["age"].casefold()
+    if raw in _DECADES:
+        return Told(float(_DECADES[raw]), match.group())
+    parts = re.split(r"[-\s]+", raw)
+    try:
+        number = float(sum(_WORD_VALUES.get(part, -1) if not part.isdigit() else int(part) for part in parts))
+    except ValueError:
+        return None
+    unit = (words.get("unit") or "y")[0].casefold()
+    years = number * _DAYS[unit] / _DAYS["y"]
+    return Told(years, match.group()) if 0 <= years <= 115 else None
+
+
+def sex_of(text: str) -> Sex:
+    """The patient's sex as the words tell it; unknown when they tell both or neither."""
+    own = _OTHERS.sub(" ", text)
+    female, male = bool(_FEMALE.search(own)), bool(_MALE.search(own))
+    if female == male:
+        return Sex.UNKNOWN
+    return Sex.FEMALE if female else Sex.MALE

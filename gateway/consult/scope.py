@@ -1,0 +1,154 @@
+"""What denies, suspects or dates a mention: the words around it.
+
+The rules are those of ConText (Harkema et al., J Biomed Inform 2009; NegEx before it): a cue reaches over the
+words after or before it until something ends its scope. The cues are data (`terminology/cues.yaml`). Added for
+notes of referrers: a denial reaches over a list ("denies fever, weight loss or bladder symptoms"), and ends
+where an item of the list tells something of its own ("no fever, back pain for 3 weeks").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gateway.consult.phrases import Found, PhraseBook
+from gateway.consult.terminology.model import Cue
+from gateway.consult.words import Kind, Word
+
+# How far a cue reaches backwards, words: "fever and rigors are absent".
+_REACH_BACK = 5
+
+
+_FORWARD = frozenset({Cue.NEGATES_AFTER, Cue.SUSPECTS_AFTER, Cue.HISTORY_AFTER, Cue.OTHER_PERSON})
+_BACKWARD = frozenset({Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE})
+_LIST_MARKS = (",", "(", ")", ":")
+
+
+class Polarity(StrEnum):
+    """Whether it is so; names as in gateway.v1.FactPolarity."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    SUSPECTED = "suspected"
+    HISTORICAL = "historical"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    cue: Cue
+    first: int
+    last: int
+
+
+class Scopes:
+    """The cues of one text."""
+
+    def __init__(self, words: Sequence[Word], book: PhraseBook[Cue]) -> None:
+        self._words = words
+        self._cues = _longest(book.find(words))
+        # Words of phrases that look like a cue and are none ("no change in ...").
+        self.swallowed = frozenset(
+            index
+            for place in self._cues
+            if place.cue is not Cue.ENDS_SCOPE
+            for index in range(place.first, place.last + 1)
+        )
+
+    def polarity(self, first: int, last: int, mentioned: Collection[int]) -> Polarity | None:
+        """Of a mention of words [first, last]; None = it is said of another person.
+
+        Args:
+            mentioned: words of all mentions; a cue that reaches back jumps over another mention only where "and" or
+                "or" joins the two.
+        """
+        before = [place for place in self._cues if place.last < first and self._reaches(place, first)]
+        after = [
+            place for place in self._cues if place.first > last and self._reached_back(place, last, mentioned)
+        ]
+        kinds = {place.cue for place in (*before, *after)}
+        if Cue.OTHER_PERSON in kinds:
+            return None
+        if Cue.SUSPECTS_AFTER in kinds or Cue.SUSPECTS_BEFORE in kinds:
+            denied = max((p.last for p in before if p.cue is Cue.NEGATES_AFTER), default=-1)
+            suspected = max((p.last for p in before if p.cue is Cue.SUSPECTS_AFTER), default=-1)
+            if denied <= suspected or denied < 0:
+                return Polarity.SUSPECTED
+        if Cue.NEGATES_AFTER in kinds or Cue.NEGATES_BEFORE in kinds:
+            return Polarity.ABSENT
+        if Cue.HISTORY_AFTER in kinds or Cue.HISTORY_BEFORE in kinds:
+            return Polarity.HISTORICAL
+        return Polarity.PRESENT
+
+    def _reaches(self, place: _Place, first: int) -> bool:
+        """Whether a cue before a mention reaches it."""
+        words = self._words
+        if place.cue not in _FORWARD or words[place.last].sentence != words[first].sentence:
+            return False
+        if words[place.last].kind is Kind.MARK and words[place.last].key == "?":
+            # "?PE" asks for the very next words.
+            return first == place.last + 1
+        between = range(place.last + 1, first)
+        if any(self._is(index, Cue.ENDS_SCOPE) for index in between):
+            return False
+        marks = [index for index in between if words[index].key in _LIST_MARKS]
+        if any(self._takes_over(other, place, first, marks) for other in self._cues):
+            return False
+        if marks and place.cue is Cue.SUSPECTS_AFTER:
+            return False
+        return all(self._goes_on(mark, place) for mark in marks)
+
+    def _takes_over(self, other: _Place, place: _Place, first: int, marks: Sequence[int]) -> bool:
+        """Whether a cue between the two says something else: "no fever, history of cancer"."""
+        if other.cue not in _FORWARD or other.cue is place.cue or not place.last < other.first < first:
+            return False
+        if place.cue is Cue.NEGATES_AFTER and other.cue is Cue.HISTORY_AFTER:
+            # "denies a history of cancer" denies.
+            return any(place.last < mark < other.first for mark in marks)
+        return True
+
+    def _goes_on(self, mark: int, place: _Place) -> bool:
+        """Whether the item behind a comma still belongs to the list that a cue began."""
+        words = self._words
+        if words[mark].key == ":":
+            return mark == place.last + 1
+        for index in range(mark + 1, len(words)):
+            if words[index].kind is Kind.BREAK or words[index].key in _LIST_MARKS:
+                return True
+            if words[index].kind is Kind.NUMBER or self._is(index, Cue.ENDS_SCOPE, Cue.OWN_STATEMENT):
+                return False
+        return True
+
+    def _is(self, index: int, *cues: Cue) -> bool:
+        return any(place.cue in cues and place.first <= index <= place.last for place in self._cues)
+
+    def _reached_back(self, place: _Place, last: int, mentioned: Collection[int]) -> bool:
+        """Whether a cue behind a mention reaches it."""
+        words = self._words
+        if place.cue not in _BACKWARD or words[place.first].sentence != words[last].sentence:
+            return False
+        between = range(last + 1, place.first)
+        if len(between) > _REACH_BACK:
+            return False
+        joined = any(words[index].key in ("and", "or", "/") for index in between)
+        return not any(
+            words[index].key in (*_LIST_MARKS, ";")
+            or self._is(index, *_FORWARD)
+            or words[index].key in ("but", "howev", "although", "with")
+            or (index in mentioned and not joined)
+            for index in between
+        )
+
+
+def _longest(found: Sequence[Found[Cue]]) -> list[_Place]:
+    places = [_Place(hit.value, hit.first, hit.last) for hit in found]
+    return [
+        place
+        for place in places
+        if not any(
+            other.first <= place.first
+            and place.last <= other.last
+            and (other.last - other.first) > (place.last - place.first)
+            for other in places
+        )
+    ]
