@@ -235,9 +235,11 @@ class _Judge:
             elif truth is Truth.MAYBE or self._partly(criterion.term):
                 self._open.append((f"unclear: {criterion.text}", f"{criterion.text}?"))
         for diagnosis in self._variant.diagnoses:
+            label = self._terminology.concepts[diagnosis].label
             if self._view.truth(ConceptTerm(diagnosis, Asked.SUSPECTED)) is Truth.NO:
-                label = self._terminology.concepts[diagnosis].label
                 self._against.append(f"not suspected: {label}{self._quoted(ConceptTerm(diagnosis))}")
+            elif self._variant.initial and self._scenario.confirmed(diagnosis, self._terminology):
+                self._against.append(f"no suspicion any more: {label}{self._quoted(ConceptTerm(diagnosis))}")
 
     def _partly(self, term: Term) -> bool:
         """A part of an exclusion holds which is not what every patient of this variant has anyway."""
@@ -272,6 +274,7 @@ class _Judge:
         )
 
     def _required(self) -> None:
+        self._view = replace(self._view, suspicion_counts=True)
         for criterion in self._variant.all:
             truth = self._view.truth(criterion.term)
             if truth is Truth.YES or (truth is Truth.UNKNOWN and self._named(criterion)):

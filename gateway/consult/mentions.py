@@ -17,6 +17,7 @@ class Mention:
 
     Attributes:
         evidence: the words as written.
+        confirmed: it is no suspicion any more.
     """
 
     concept: str
@@ -25,12 +26,13 @@ class Mention:
     last: int
     sentence: int
     evidence: str
+    confirmed: bool = False
 
 
 def mentions_of(text: str, words: Sequence[Word], terminology: Terminology) -> tuple[Mention, ...]:
     """Every mention, in the order of the text; what is said of another person is left out."""
     scopes = Scopes(words, terminology.cues)
-    found = _longest(terminology.phrases.find(words), scopes.swallowed)
+    found = _longest(terminology.phrases.find(words))
     places = {index for hit in found for index in range(hit.first, hit.last + 1)}
     mentions = []
     for hit in found:
@@ -39,24 +41,29 @@ def mentions_of(text: str, words: Sequence[Word], terminology: Terminology) -> t
         if polarity is None:
             continue
         if not says_present:
-            polarity = _denied(polarity)
+            # "no fever, normal tone": the denial before is another item's. Only "not afebrile" turns it.
+            turned = polarity is Polarity.ABSENT and scopes.denied_at_once(hit.first)
+            polarity = Polarity.PRESENT if turned else Polarity.ABSENT
         start, end = words[hit.first].start, words[hit.last].end
         mentions.append(
-            Mention(concept, polarity, hit.first, hit.last, words[hit.first].sentence, text[start:end])
+            Mention(
+                concept,
+                polarity,
+                hit.first,
+                hit.last,
+                words[hit.first].sentence,
+                text[start:end],
+                scopes.is_confirmed(hit.first),
+            )
         )
     return tuple(mentions)
 
 
-def _denied(polarity: Polarity) -> Polarity:
-    # "not afebrile"; a suspected or former absence tells nothing certain.
-    return Polarity.PRESENT if polarity is Polarity.ABSENT else Polarity.ABSENT
-
-
 def _longest(
-    found: Iterable[Found[tuple[str, bool]]], swallowed: frozenset[int]
+    found: Iterable[Found[tuple[str, bool]]],
 ) -> list[Found[tuple[str, bool]]]:
-    """Without those that stand inside a longer contiguous phrase, or whose words only make up a cue."""
-    hits = [hit for hit in found if not set(range(hit.first, hit.last + 1)) <= swallowed]
+    """Without those that stand inside a longer contiguous phrase."""
+    hits = list(found)
     solid = [hit for hit in hits if not hit.gapped]
 
     def inside(hit: Found[tuple[str, bool]]) -> bool:

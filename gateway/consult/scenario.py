@@ -57,6 +57,15 @@ class Scenario:
     def polarities(self, concept: str) -> frozenset[Polarity]:
         return self.states.get(concept, frozenset())
 
+    def confirmed(self, concept: str, terminology: Terminology) -> bool:
+        """It is there and no suspicion any more."""
+        return any(
+            mention.confirmed
+            and mention.polarity is Polarity.PRESENT
+            and terminology.is_a(mention.concept, concept)
+            for mention in self.mentions
+        )
+
     def present(self, concept: str) -> bool:
         """It holds, and nothing in the text says otherwise."""
         states = self.polarities(concept)
@@ -160,7 +169,11 @@ def _set(states: _States, concept: str, *, present: bool) -> None:
 def _add_course(
     states: _States, durations: Iterable[Duration], mentions: Iterable[Mention], terminology: Terminology
 ) -> None:
-    lasting = [duration for duration in durations if not duration.ago and duration.days >= 0.04]
+    lasting = [
+        duration
+        for duration in durations
+        if duration.days >= 0.04 and (not duration.ago or duration.days <= ACUTE_DAYS)
+    ]
     for duration in lasting:
         if duration.days >= CHRONIC_DAYS:
             _hold(states, "chronic-course", Polarity.PRESENT, terminology)
@@ -176,7 +189,7 @@ def _derive(states: _States, terminology: Terminology) -> None:
                 _hold(states, concept.id, Polarity.PRESENT, terminology)
     for concept in terminology.concepts.values():
         polarities = states.get(concept.id, set())
-        if Polarity.PRESENT in polarities and Polarity.ABSENT not in polarities:
+        if polarities & {Polarity.PRESENT, Polarity.SUSPECTED} and Polarity.ABSENT not in polarities:
             for suspected in concept.suggests:
                 if not states.get(suspected):
                     _hold(states, suspected, Polarity.SUSPECTED, terminology)

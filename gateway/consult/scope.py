@@ -20,7 +20,9 @@ from gateway.consult.words import Kind, Word
 _REACH_BACK = 5
 
 
-_FORWARD = frozenset({Cue.NEGATES_AFTER, Cue.SUSPECTS_AFTER, Cue.HISTORY_AFTER, Cue.OTHER_PERSON})
+_FORWARD = frozenset(
+    {Cue.NEGATES_AFTER, Cue.SUSPECTS_AFTER, Cue.HISTORY_AFTER, Cue.CONFIRMS_AFTER, Cue.OTHER_PERSON}
+)
 _BACKWARD = frozenset({Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE})
 _LIST_MARKS = (",", "(", ")", ":")
 
@@ -47,13 +49,6 @@ class Scopes:
     def __init__(self, words: Sequence[Word], book: PhraseBook[Cue]) -> None:
         self._words = words
         self._cues = _longest(book.find(words))
-        # Words of phrases that look like a cue and are none ("no change in ...").
-        self.swallowed = frozenset(
-            index
-            for place in self._cues
-            if place.cue is not Cue.ENDS_SCOPE
-            for index in range(place.first, place.last + 1)
-        )
 
     def polarity(self, first: int, last: int, mentioned: Collection[int]) -> Polarity | None:
         """Of a mention of words [first, last]; None = it is said of another person.
@@ -80,6 +75,17 @@ class Scopes:
             return Polarity.HISTORICAL
         return Polarity.PRESENT
 
+    def is_confirmed(self, first: int) -> bool:
+        """Whether the words before a mention say that it is no suspicion any more."""
+        return any(
+            place.cue is Cue.CONFIRMS_AFTER and place.last < first and self._reaches(place, first)
+            for place in self._cues
+        )
+
+    def denied_at_once(self, first: int) -> bool:
+        """Whether a denial stands directly before word `first` ("not afebrile")."""
+        return any(place.cue is Cue.NEGATES_AFTER and place.last == first - 1 for place in self._cues)
+
     def _reaches(self, place: _Place, first: int) -> bool:
         """Whether a cue before a mention reaches it."""
         words = self._words
@@ -89,18 +95,20 @@ class Scopes:
             # "?PE" asks for the very next words.
             return first == place.last + 1
         between = range(place.last + 1, first)
-        if any(self._is(index, Cue.ENDS_SCOPE) for index in between):
+        # "Mother had a stroke": what she has is hers; it ends where the patient is spoken of again.
+        end = Cue.THE_PATIENT if place.cue is Cue.OTHER_PERSON else Cue.ENDS_SCOPE
+        if any(self._is(index, end) for index in between):
             return False
         marks = [index for index in between if words[index].key in _LIST_MARKS]
         if any(self._takes_over(other, place, first, marks) for other in self._cues):
             return False
-        if marks and place.cue is Cue.SUSPECTS_AFTER:
+        if marks and place.cue in (Cue.SUSPECTS_AFTER, Cue.CONFIRMS_AFTER):
             return False
         return all(self._goes_on(mark, place) for mark in marks)
 
     def _takes_over(self, other: _Place, place: _Place, first: int, marks: Sequence[int]) -> bool:
         """Whether a cue between the two says something else: "no fever, history of cancer"."""
-        if other.cue not in _FORWARD or other.cue is place.cue or not place.last < other.first < first:
+        if other.cue not in _FORWARD - {Cue.CONFIRMS_AFTER} or other.cue is place.cue or not place.last < other.first < first:
             return False
         if place.cue is Cue.NEGATES_AFTER and other.cue is Cue.HISTORY_AFTER:
             # "denies a history of cancer" denies.

@@ -29,12 +29,14 @@ class View:
     Attributes:
         given: concepts taken as present although the text does not speak of them.
         inferred: diagnoses that the findings suggest although nobody names them.
+        suspicion_counts: a diagnosis that is suspected counts as there: first imaging is asked on suspicion.
     """
 
     scenario: Scenario
     terminology: Terminology
     given: frozenset[str] = frozenset()
     inferred: frozenset[str] = frozenset()
+    suspicion_counts: bool = False
 
     def truth(self, term: Term) -> Truth:
         """Whether it holds."""
@@ -57,7 +59,16 @@ class View:
 
     def _concept(self, term: ConceptTerm) -> Truth:
         states = self.scenario.polarities(term.concept)
-        truth = _TRUTHS[term.asked](states, self._persists(term.concept))
+        concept = self.terminology.concepts[term.concept]
+        asked = term.asked
+        if (
+            self.suspicion_counts
+            and asked is Asked.PRESENT
+            and concept.kind is ConceptKind.DIAGNOSIS
+            and not concept.persists
+        ):
+            asked = Asked.SUSPECTED
+        truth = _TRUTHS[asked](states, concept.persists)
         if term.asked is Asked.EARLIER:
             return self._earlier(term, truth)
         if truth is Truth.UNKNOWN:
@@ -69,9 +80,6 @@ class View:
             old = self.scenario.present("chronic-course") and not self.scenario.present("acute-course")
             return Truth.NO if old else Truth.YES
         return truth
-
-    def _persists(self, concept: str) -> bool:
-        return self.terminology.concepts[concept].persists
 
     def _is_given(self, concept: str) -> bool:
         return any(self.terminology.is_a(given, concept) for given in self.given)
@@ -118,7 +126,10 @@ class View:
         """How long it lasts: spans in the sentences that speak of it, else of the whole text."""
         wanted = tuple(concepts)
         past = any(self.terminology.concepts[concept].kind is ConceptKind.EVENT for concept in wanted)
-        spans = [span for span in self.scenario.durations if (span.ago if not past else True) is past or not span.ago]
+        # Of a complaint, "4 days ago" tells when it began; "2 years ago" tells of something earlier.
+        spans = [
+            span for span in self.scenario.durations if past or not span.ago or span.days <= ACUTE_DAYS
+        ]
         sentences = {
             mention.sentence
             for mention in self.scenario.mentions

@@ -64,6 +64,10 @@ class Word:
     value: float | None = None
 
 
+# The stemmer would make "like", "week" and "month" of them.
+_KEPT = frozenset("likely unlikely daily weekly monthly yearly hourly".split())
+
+
 @lru_cache(maxsize=1)
 def _stemmers() -> tuple[SnowballStemmer, SnowballStemmer]:
     return SnowballStemmer("english"), SnowballStemmer("russian")
@@ -78,6 +82,8 @@ def key_of(word: str) -> str:
     folded = unicodedata.normalize("NFKD", word.casefold().replace("β", "beta").replace("ё", "е"))
     folded = "".join(c for c in folded if not unicodedata.combining(c) and c not in "'’")
     folded = folded.replace("ae", "e").replace("oe", "e")
+    if folded in _KEPT:
+        return folded
     english, russian = _stemmers()
     if not folded.isascii():
         return russian.stem_word(unicodedata.normalize("NFKC", folded))
