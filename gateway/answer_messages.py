@@ -40,6 +40,9 @@ _NOTICES = {
     NoticeKind.CONTRADICTION: answer_pb2.NOTICE_KIND_CONTRADICTION,
     NoticeKind.CONTEXT_TRUNCATED: answer_pb2.NOTICE_KIND_CONTEXT_TRUNCATED,
     NoticeKind.NOT_IN_FORCE: answer_pb2.NOTICE_KIND_NOT_IN_FORCE,
+    NoticeKind.PREGNANCY_NOT_STATED: answer_pb2.NOTICE_KIND_PREGNANCY_NOT_STATED,
+    NoticeKind.EMERGENCY_FEATURE: answer_pb2.NOTICE_KIND_EMERGENCY_FEATURE,
+    NoticeKind.ANOTHER_VARIANT_FITS: answer_pb2.NOTICE_KIND_ANOTHER_VARIANT_FITS,
 }
 _NEWER = {
     Newer.UNKNOWN: answer_pb2.NEWER_PLACE_UNSPECIFIED,
@@ -90,7 +93,7 @@ def _end_to(answer: Answer) -> gateway_pb2.StreamEnd:
     end = gateway_pb2.StreamEnd(
         outcome=OUTCOMES_TO_PROTO[answer.outcome],
         notices=notices_to(answer.notices),
-        validation=_counts_to(answer.validation),
+        validation=counts_to(answer.validation),
         timings=timings_to(answer.timings),
         versions=versions_to(answer.versions),
         usage=answer_pb2.TokenUsage(
@@ -120,7 +123,7 @@ def _statement_to(statement: ValidatedStatement) -> answer_pb2.Statement:
     )
 
 
-def _counts_to(counts: ValidationCounts) -> answer_pb2.ValidationCounts:
+def counts_to(counts: ValidationCounts) -> answer_pb2.ValidationCounts:
     return answer_pb2.ValidationCounts(
         citations_valid=counts.citations_valid,
         citations_unknown=counts.citations_unknown,

@@ -1,12 +1,23 @@
-"""Counts of an answer, for metrics."""
+"""Counts of an answer or a consult, for metrics."""
 
 from __future__ import annotations
 
+from gateway.consult.result import Consultation
 from gateway.model import Answer
 from radref.service.metrics import ABSTENTIONS, ANSWERS, CITATIONS, GENERATION_TOKENS
 
 
 def count(answer: Answer) -> None:
+    """An answer."""
+    _count(answer)
+
+
+def count_consultation(consultation: Consultation) -> None:
+    """A consult."""
+    _count(consultation)
+
+
+def _count(answer: Answer | Consultation) -> None:
     ANSWERS.labels(outcome=answer.outcome.value).inc()
     if answer.abstention is not None:
         ABSTENTIONS.labels(reason=answer.abstention.reason.value).inc()

@@ -12,21 +12,28 @@ from contextlib import aclosing
 from gateway.audit.feedback import FeedbackBox
 from gateway.audit.model import AuditFilter, AuditPage, Feedback, FeedbackFilter, FeedbackPage
 from gateway.audit.trail import AuditTrail
-from gateway.counting import count
+from gateway.consult.consulting import Consulting
+from gateway.consult.result import Consultation
+from gateway.counting import count, count_consultation
 from gateway.model import Answer, AnswerEvent, Filters, PromptResult, SearchQuery, SearchResult, Source
 from gateway.pipeline import Pipeline
 from gateway.ports import PassageKeeping
 from gateway.sources import accepted_citation_id
-from radref.errors import Unimplemented
 
 
 class Desk:
-    """Questions, sources, feedback and the audit trail."""
+    """Questions, consults, sources, feedback and the audit trail."""
 
     def __init__(
-        self, pipeline: Pipeline, passages: PassageKeeping, trail: AuditTrail, feedback: FeedbackBox
+        self,
+        pipeline: Pipeline,
+        consulting: Consulting,
+        passages: PassageKeeping,
+        trail: AuditTrail,
+        feedback: FeedbackBox,
     ) -> None:
         self._pipeline = pipeline
+        self._consulting = consulting
         self._passages = passages
         self._trail = trail
         self._feedback = feedback
@@ -72,11 +79,13 @@ class Desk:
         count(answer)
         yield answer
 
-    async def consult(self, scenario: str) -> object:
-        """Raises Unimplemented: not in this release."""
-        raise Unimplemented(
-            "Consult is not in this release: appropriateness consults come with a later release"
-        )
+    async def consult(self, scenario: str, *, actor: str) -> Consultation:
+        """See `Consulting.consult`."""
+        async with self._trail.recorded("Consult", scenario, actor) as note:
+            result = await self._consulting.consult(scenario)
+            note.consulted(result)
+        count_consultation(result)
+        return result
 
     async def source(self, citation_id: str) -> Source:
         """The passage behind a citation id, in the form users send it back.

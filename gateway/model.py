@@ -239,6 +239,9 @@ class NoticeKind(StrEnum):
     CONTRADICTION = "contradiction"
     CONTEXT_TRUNCATED = "context_truncated"
     NOT_IN_FORCE = "not_in_force"
+    PREGNANCY_NOT_STATED = "pregnancy_not_stated"
+    EMERGENCY_FEATURE = "emergency_feature"
+    ANOTHER_VARIANT_FITS = "another_variant_fits"
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class Pipeline:
             parents=parents,
             candidates=retrieved.candidates,
             signals=retrieved.signals,
-            notices=_degraded(query.text, retrieved),
+            notices=degraded(query.text, retrieved),
             timings=timings,
             versions=Versions(
                 prompt=PROMPT_VERSION,
@@ -235,7 +235,8 @@ def _reordered(parents: Sequence[RankedPassage], scores: Sequence[float]) -> tup
     return in_force_first(sorted(scored, key=lambda parent: -(parent.rerank_score or 0.0)))
 
 
-def _degraded(question: str, retrieved: Retrieved) -> tuple[Notice, ...]:
+def degraded(question: str, retrieved: Retrieved) -> tuple[Notice, ...]:
+    """A notice where a leg of the search did not answer."""
     if not retrieved.failed_legs:
         return ()
     legs = sorted({f"{failed.leg}/{failed.topic}" for failed in retrieved.failed_legs})

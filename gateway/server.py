@@ -18,6 +18,8 @@ from gateway.audit.trail import AuditTrail
 from gateway.clients.inference import InferenceClient
 from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
+from gateway.consult.consulting import Consulting
+from gateway.consult.terminology.load import load_terminology
 from gateway.desk import Desk
 from gateway.pipeline import Pipeline, PipelineLimits
 from gateway.service import GatewayService
@@ -39,7 +41,8 @@ async def compose(settings: GatewaySettings) -> App:
     """Builds the service.
 
     Raises:
-        PreconditionFailed: INVALID_STATE, the audit key cannot be used, or a newer release wrote the store.
+        PreconditionFailed: INVALID_STATE, the audit key cannot be used, a newer release wrote the store, or a
+            terminology file is not in its form.
     """
     database, trail = await _audit(settings)
     tls = settings.tls.files()
@@ -48,8 +51,9 @@ async def compose(settings: GatewaySettings) -> App:
     # It faces users too: it wants the token of the person who asks.
     ingest = open_channel(settings.ingest_target, tls=tls, authorization=callers_authorization)
     models = InferenceClient(inference)
+    searching = RetrievalClient(retrieval)
     pipeline = Pipeline(
-        searching=RetrievalClient(retrieval),
+        searching=searching,
         reranking=models,
         generating=models,
         gate=settings.gate,
@@ -63,7 +67,14 @@ async def compose(settings: GatewaySettings) -> App:
             rerank=settings.rerank,
         ),
     )
-    desk = Desk(pipeline, IngestClient(ingest), trail, FeedbackBox(database))
+    consulting = Consulting(
+        searching=searching,
+        generating=models,
+        terminology=load_terminology(settings.consult.terminology_dir),
+        settings=settings.consult,
+        max_characters=settings.max_query_characters,
+    )
+    desk = Desk(pipeline, consulting, IngestClient(ingest), trail, FeedbackBox(database))
     guard = guard_of(settings, rules=ACCESS_RULES)
     rest = _rest(settings, desk, guard) if settings.rest_listen else None
     return App(

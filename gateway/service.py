@@ -11,6 +11,7 @@ import grpc
 from gateway import answer_messages, messages
 from gateway.audit import messages as audit_messages
 from gateway.audit.asker import asker
+from gateway.consult import messages as consult_messages
 from gateway.desk import Desk
 from radref.api.gateway.v1 import consult_pb2, gateway_pb2, gateway_pb2_grpc
 from radref.service.context import current_call
@@ -76,8 +77,8 @@ class GatewayService(gateway_pb2_grpc.GatewayServiceServicer):
     async def Consult(  # noqa: N802
         self, request: consult_pb2.ConsultRequest, context: Context
     ) -> consult_pb2.ConsultResponse:
-        await self._desk.consult(request.scenario)
-        raise AssertionError("Desk.consult raises in this release")
+        result = await self._desk.consult(request.scenario, actor=asker(context))
+        return consult_messages.consultation_to(result, _request_id())
 
     async def GetSource(  # noqa: N802
         self, request: gateway_pb2.GetSourceRequest, context: Context

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from gateway.audit.settings import AuditSettings
+from gateway.consult.settings import ConsultSettings
 from gateway.gate import GateThresholds
 from gateway.validation.policy import ValidationPolicy
 from radref.service.settings import UserFacingSettings, accepted_address
@@ -57,6 +58,9 @@ class GatewaySettings(UserFacingSettings, section="gateway"):
     )
     validation: ValidationPolicy = Field(
         default_factory=ValidationPolicy, description="what happens to what the validator finds"
+    )
+    consult: ConsultSettings = Field(
+        default_factory=ConsultSettings, description="imaging appropriateness for a clinical scenario"
     )
     audit: AuditSettings = Field(
         default_factory=AuditSettings, description="who asked when, what was cited, how it ended"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gateway.consult.result import Consultation
 from gateway.model import (
     AbstentionReason,
     Answer,
@@ -40,6 +41,16 @@ class Note:
         self.outcome = answer.outcome
         self.abstention_reason = answer.abstention.reason if answer.abstention else None
         self._versions(answer.versions)
+
+    def consulted(self, result: Consultation) -> None:
+        """A recommendation or an abstention; the other candidates were looked at and not cited."""
+        cited = result.chosen.citation_id if result.chosen else None
+        self.citation_ids = (cited,) if cited else ()
+        looked_at = (candidate.cited.citation_id for candidate in result.candidates)
+        self.uncited_ids = tuple(id_ for id_ in dict.fromkeys(looked_at) if id_ != cited)
+        self.outcome = result.outcome
+        self.abstention_reason = result.abstention.reason if result.abstention else None
+        self._versions(result.versions)
 
     def _versions(self, versions: Versions) -> None:
         self.generator = versions.generator

@@ -91,12 +91,20 @@ _QUALIFIERS: tuple[tuple[re.Pattern[str], Asked | None, bool], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), asked, fresh)
     for pattern, asked, fresh in (
         (r"^(?:known or suspected|suspected or known)\s+", Asked.KNOWN_OR_SUSPECTED, False),
-        (r"^(?:suspected|suspicion of|suspicious for|concern for|possible|clinically suspected)\s+", Asked.SUSPECTED, False),
+        (
+            r"^(?:suspected|suspicion of|suspicious for|concern for|possible|clinically suspected)\s+",
+            Asked.SUSPECTED,
+            False,
+        ),
         (r"^(?:known|established|confirmed|diagnosed)\s+", Asked.KNOWN, False),
         (r"^(?:earlier|previous|prior|past|history of|recurrent|former)\s+", Asked.EARLIER, False),
         (r"^(?:no|without|absence of|absent|not)\s+", Asked.ABSENT, False),
         (r"^(?:new|newly|new[- ]onset|acute|recent|current)\s+", None, True),
-        (r"^(?:unexplained|significant|major|severe|marked|persistent|definite|palpable|visible|the|an?)\s+", None, False),
+        (
+            r"^(?:unexplained|significant|major|severe|marked|persistent|definite|palpable|visible|the|an?)\s+",
+            None,
+            False,
+        ),
     )
 )
 _AGE = re.compile(
@@ -121,12 +129,16 @@ _COUNTS = {
     "twelve": 12,
 }  # fmt: skip
 _UNIT_DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
-_BOTH = re.compile(r"\s+(?:that is|which is|that are|who is|with|and|together with|plus)\s+|,\s+and\s+", re.IGNORECASE)
+_BOTH = re.compile(
+    r"\s+(?:that is|which is|that are|who is|with|and|together with|plus)\s+|,\s+and\s+", re.IGNORECASE
+)
 _WITHOUT = re.compile(r"\s+without\s+", re.IGNORECASE)
 _EITHER = re.compile(r",?\s+or\s+|\s+and/or\s+|,\s+", re.IGNORECASE)
 _EITHER_APART = re.compile(r"\s*(?:,\s+or|;)\s+", re.IGNORECASE)
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
-_FILLERS = frozenset(map(key_of, "the a an of in on at to with and or is are by for from that this patient".split()))
+_FILLERS = frozenset(
+    map(key_of, "the a an of in on at to with and or is are by for from that this patient".split())
+)
 
 
 def compiled(text: str, terminology: Terminology) -> Criterion:
@@ -151,7 +163,9 @@ def _term(text: str, terminology: Terminology) -> Term:
     if either is not None:
         return either
     keys = tuple(
-        word.key for word in words_of(text, terminology.aliases) if word.kind is not Kind.MARK and word.key not in _FILLERS
+        word.key
+        for word in words_of(text, terminology.aliases)
+        if word.kind is not Kind.MARK and word.key not in _FILLERS
     )
     qualified = _qualified(text, terminology)
     return qualified if qualified is not None else WordsTerm(keys)
@@ -175,7 +189,9 @@ def _known(text: str, terminology: Terminology) -> Term | None:
 
 def _whole(text: str, terminology: Terminology) -> Term | None:
     words = [word for word in words_of(text, terminology.aliases) if word.kind is not Kind.BREAK]
-    content = {index for index, word in enumerate(words) if word.kind is not Kind.MARK and word.key not in _FILLERS}
+    content = {
+        index for index, word in enumerate(words) if word.kind is not Kind.MARK and word.key not in _FILLERS
+    }
     best: Found[tuple[str, bool]] | None = None
     for hit in terminology.phrases.find(words):
         if content <= set(range(hit.first, hit.last + 1)) and (best is None or _rank(hit) < _rank(best)):
@@ -252,7 +268,11 @@ def _either(text: str, terminology: Terminology) -> Term | None:
         # What the first alternative is said to be, the others are too: "new retention or incontinence".
         terms.append(known if known is not None else _term(part, terminology))
     first = terms[0]
-    if isinstance(first, ConceptTerm) and first.asked is not Asked.PRESENT and _QUALIFIERS[0][0].match(text) is None:
+    if (
+        isinstance(first, ConceptTerm)
+        and first.asked is not Asked.PRESENT
+        and _QUALIFIERS[0][0].match(text) is None
+    ):
         asked = first.asked
         terms = [first, *(_with(term, asked, False) if asked is Asked.ABSENT else term for term in terms[1:])]
     return AnyOf(tuple(terms))

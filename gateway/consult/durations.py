@@ -25,7 +25,8 @@ _UNITS = {
 # "3/52": days over 7, weeks over 52, months over 12 (British clinical shorthand); hours over 24.
 _OVER = {"7": 1.0, "52": 7.0, "12": 30.4, "24": 1 / 24}
 _ABOUT = {
-    key_of(word): count for word, count in {"a": 1, "an": 1, "one": 1, "couple": 2, "few": 3, "several": 4}.items()
+    key_of(word): count
+    for word, count in {"a": 1, "an": 1, "one": 1, "couple": 2, "few": 3, "several": 4}.items()
 }
 # Words after "since" that place the beginning; days, upper bounds.
 _SINCE = {

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from gateway.consult.criteria import AllOf, AnyOf, Asked, ConceptTerm, Criterion, LastingTerm, Term, concepts_in, terms_in
+from gateway.consult.criteria import (
+    AllOf,
+    AnyOf,
+    Asked,
+    ConceptTerm,
+    Criterion,
+    LastingTerm,
+    Term,
+    concepts_in,
+    terms_in,
+)
 from gateway.consult.prepared import Prepared
 from gateway.consult.scenario import Scenario
 from gateway.consult.scope import Polarity
@@ -17,7 +27,12 @@ from radref.appropriateness.model import Urgency
 
 # Findings that together suggest a diagnosis nobody named; at least one of them must be specific.
 _FINDINGS_FOR_SUSPICION = 2
-_POPULATION_CONCEPTS = {"pregnant": "pregnancy", "postpartum": "postpartum", "child": "child", "adolescent": "child"}
+_POPULATION_CONCEPTS = {
+    "pregnant": "pregnancy",
+    "postpartum": "postpartum",
+    "child": "child",
+    "adolescent": "child",
+}
 
 
 class Fit(StrEnum):
@@ -125,7 +140,11 @@ class _Judge:
     def _tells_who(self, term: Term) -> bool:
         concepts = concepts_in(term)
         kinds = {self._terminology.concepts[concept].kind for concept in concepts}
-        return not hasattr(term, "keys") and kinds <= {ConceptKind.PATIENT, ConceptKind.COURSE, ConceptKind.QUESTION}
+        return not hasattr(term, "keys") and kinds <= {
+            ConceptKind.PATIENT,
+            ConceptKind.COURSE,
+            ConceptKind.QUESTION,
+        }
 
     def _inferred(self) -> frozenset[str]:
         """Diagnoses that the variant is about, not named, and suggested by several findings among its keywords."""
@@ -137,7 +156,9 @@ class _Judge:
         }
         # A finding and its wider kind are one finding.
         findings = {
-            one for one in findings if not any(other != one and self._terminology.is_a(other, one) for other in findings)
+            one
+            for one in findings
+            if not any(other != one and self._terminology.is_a(other, one) for other in findings)
         }
         specific = {concept for concept in findings if not concepts[concept].unspecific}
         if len(findings) < _FINDINGS_FOR_SUSPICION or not specific or self._another_is_suspected():
@@ -196,9 +217,12 @@ class _Judge:
         if self._variant.variant.urgency is not Urgency.EMERGENCY:
             return False
         concepts = self._terminology.concepts
-        features = self._variant.keywords.union(
-            *(concepts_in(criterion.term) for criterion in (*self._variant.all, *self._variant.any))
-        ) | self._variant.diagnoses
+        features = (
+            self._variant.keywords.union(
+                *(concepts_in(criterion.term) for criterion in (*self._variant.all, *self._variant.any))
+            )
+            | self._variant.diagnoses
+        )
         return any(
             not concepts[concept].unspecific
             and concepts[concept].kind in (ConceptKind.FINDING, ConceptKind.DIAGNOSIS)
@@ -220,9 +244,9 @@ class _Judge:
         name = " or ".join(sorted(word for word in population if word in _POPULATION_CONCEPTS))
         if Truth.YES in truths:
             return
-        if truths == {Truth.NO}:
-            self._against.append(f"not {name}")
-        elif "pregnant" in population and not truths & {Truth.MAYBE} and not self._scenario.may_be_pregnant:
+        if truths == {Truth.NO} or (
+            "pregnant" in population and not truths & {Truth.MAYBE} and not self._scenario.may_be_pregnant
+        ):
             self._against.append(f"not {name}")
         else:
             self._open.append((f"not said: {name}", f"is the patient {name}?"))
@@ -249,7 +273,8 @@ class _Judge:
             return False
         own = frozenset().union(*(concepts_in(criterion.term) for criterion in self._variant.all))
         return any(
-            self._view.truth(one) in (Truth.YES, Truth.MAYBE) and not concepts_in(one) <= own for one in term.terms
+            self._view.truth(one) in (Truth.YES, Truth.MAYBE) and not concepts_in(one) <= own
+            for one in term.terms
         )
 
     def _given(self) -> None:
@@ -309,7 +334,9 @@ class _Judge:
                 for one in rest
             ):
                 self._assumed += [
-                    self._terminology.concepts[one.concept].label for one in rest if isinstance(one, ConceptTerm)
+                    self._terminology.concepts[one.concept].label
+                    for one in rest
+                    if isinstance(one, ConceptTerm)
                 ]
                 return True
         return False
@@ -330,7 +357,9 @@ class _Judge:
                 and Polarity.ABSENT not in states
                 and not self._spoken_of(concept.id)
             ):
-                self._open.append((f"the variant does not speak of: {concept.label}{self._said_in(concept.id)}", ""))
+                self._open.append(
+                    (f"the variant does not speak of: {concept.label}{self._said_in(concept.id)}", "")
+                )
 
     def _asks_something_else(self) -> bool:
         """A question of treatment or follow-up is none of first imaging."""
@@ -345,7 +374,9 @@ class _Judge:
                 continue
             later = self._terminology.is_a(concept.id, "later-imaging")
             if (later and self._variant.initial) or (not later and not about_imaging):
-                self._against.append(f"the question is another one: {concept.label}{self._said_in(concept.id)}")
+                self._against.append(
+                    f"the question is another one: {concept.label}{self._said_in(concept.id)}"
+                )
                 return True
         return False
 
@@ -369,7 +400,9 @@ class _Judge:
 
 def _positive_concepts(term: Term) -> frozenset[str]:
     return frozenset(
-        one.concept for one in terms_in(term) if isinstance(one, ConceptTerm) and one.asked is not Asked.ABSENT
+        one.concept
+        for one in terms_in(term)
+        if isinstance(one, ConceptTerm) and one.asked is not Asked.ABSENT
     )
 
 

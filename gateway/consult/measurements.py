@@ -11,7 +11,12 @@ from gateway.consult.words import Kind, Word, key_of
 
 # Words that may stand between a name and its number: "CRP was raised at 80", "temp of 38.6".
 _BETWEEN = frozenset(
-    [*":=>~(,", *map(key_of, "of is was at to now up raised elevated high low around about came back today a".split())]
+    [
+        *":=>~(,",
+        *map(
+            key_of, "of is was at to now up raised elevated high low around about came back today a".split()
+        ),
+    ]
 )
 _REACH = 4
 

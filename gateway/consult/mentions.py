@@ -68,7 +68,8 @@ def _longest(
 
     def inside(hit: Found[tuple[str, bool]]) -> bool:
         return any(
-            other.first <= hit.first and hit.last <= other.last and other.length > hit.length for other in solid
+            other.first <= hit.first and hit.last <= other.last and other.length > hit.length
+            for other in solid
         )
 
     kept = [hit for hit in hits if not inside(hit)]

@@ -14,7 +14,10 @@ _WORD_VALUES = {
             "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
             "seventeen eighteen nineteen twenty".split()
         ),
-        *((10 * (place + 3), word) for place, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split())),
+        *(
+            (10 * (place + 3), word)
+            for place, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split())
+        ),
     ]
 }
 _UNIT_OF_AGE = r"(?P<unit>years?|yrs?|y|months?|mths?|mo|weeks?|wks?|days?)"
@@ -34,7 +37,7 @@ _AGES = tuple(
         r"(?<![\w.,/])(?P<age>[1-9]\d)(?:y(?:rs?)?)?(?:f|m)\b(?![/'’])",
         r"(?<![\w/])(?:f|m)\s*/?\s*(?P<age>\d{2})(?![\w/.,]\d)\b",
         # woman, 34, ... ; 34 year male ; 45yr woman
-        rf"(?<![\w.,/])(?P<age>\d{{1,3}})[-\s]*(?P<unit>years?|yrs?|y)[-\s]*(?:(?:wo)?man|female|male|lady|gentleman|girl|boy|lad)\b",
+        r"(?<![\w.,/])(?P<age>\d{1,3})[-\s]*(?P<unit>years?|yrs?|y)[-\s]*(?:(?:wo)?man|female|male|lady|gentleman|girl|boy|lad)\b",
         r"\b(?:wom[ae]n|m[ae]n|lady|gentleman|male|female|pt|patient|girl|boy)\s*[,(]\s*(?P<age>\d{1,3})\b(?!\s*(?:/|weeks?|days?|months?|hours?|%|°))",
         # 82-year old without a hyphen before old; in his 60s
         r"\bin\s+(?:his|her|their)\s+(?:early\s+|mid[-\s]*|late\s+)?(?P<age>\d0)(?:'?s)\b",

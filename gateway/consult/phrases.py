@@ -154,9 +154,7 @@ class PhraseBook(Generic[T]):
             yield Found(value, start, end - 1, not solid)
 
 
-def _ends(
-    sequence: _Sequence, words: Sequence[Word], at: int, *, gapped: bool
-) -> Iterator[tuple[int, bool]]:
+def _ends(sequence: _Sequence, words: Sequence[Word], at: int, *, gapped: bool) -> Iterator[tuple[int, bool]]:
     """Indexes behind every way the sequence stands at `at`, and whether a gap lies in it."""
     if not sequence:
         yield at, gapped

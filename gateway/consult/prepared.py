@@ -94,7 +94,8 @@ def prepared(variant: Variant, citation_id: str, terminology: Terminology) -> Pr
         ),
         title_concepts=title_concepts,
         initial=bool(_INITIAL.search(variant.title)),
-        population=frozenset(re.split(r"[\s,]*-?\bor\b-?[\s,]*|[\s,/]+", variant.population.casefold())) - {""},
+        population=frozenset(re.split(r"[\s,]*-?\bor\b-?[\s,]*|[\s,/]+", variant.population.casefold()))
+        - {""},
     )
 
 
@@ -105,7 +106,8 @@ def _concepts(text: str, terminology: Terminology) -> frozenset[str]:
         hit.value[0]
         for hit in found
         if not any(
-            other.first <= hit.first and hit.last <= other.last and other.length > hit.length for other in solid
+            other.first <= hit.first and hit.last <= other.last and other.length > hit.length
+            for other in solid
         )
     )
 

@@ -108,7 +108,11 @@ class Scopes:
 
     def _takes_over(self, other: _Place, place: _Place, first: int, marks: Sequence[int]) -> bool:
         """Whether a cue between the two says something else: "no fever, history of cancer"."""
-        if other.cue not in _FORWARD - {Cue.CONFIRMS_AFTER} or other.cue is place.cue or not place.last < other.first < first:
+        if (
+            other.cue not in _FORWARD - {Cue.CONFIRMS_AFTER}
+            or other.cue is place.cue
+            or not place.last < other.first < first
+        ):
             return False
         if place.cue is Cue.NEGATES_AFTER and other.cue is Cue.HISTORY_AFTER:
             # "denies a history of cancer" denies.

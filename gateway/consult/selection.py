@@ -79,7 +79,9 @@ def _abstention(judgements: Sequence[Judgement], emergency: bool) -> Selection:
         # Those with the most that speaks for them first.
         ranked = sorted(open_ones, key=lambda one: -len(one.supports))
         questions = dict.fromkeys(question for one in ranked for question in one.open_questions)
-        return Selection(Decision.OPEN, open_questions=tuple(questions)[:_MOST_QUESTIONS], emergency=emergency)
+        return Selection(
+            Decision.OPEN, open_questions=tuple(questions)[:_MOST_QUESTIONS], emergency=emergency
+        )
     if any(one.fit is Fit.EXCLUDED for one in judgements):
         return Selection(Decision.EXCLUDED, emergency=emergency)
     return Selection(Decision.NO_VARIANT, emergency=emergency)

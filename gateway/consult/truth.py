@@ -6,7 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.consult.criteria import AgeTerm, AllOf, AnyOf, Asked, ConceptTerm, LastingTerm, Term, WordsTerm, concepts_in
+from gateway.consult.criteria import (
+    AgeTerm,
+    AllOf,
+    AnyOf,
+    Asked,
+    ConceptTerm,
+    LastingTerm,
+    Term,
+    WordsTerm,
+    concepts_in,
+)
 from gateway.consult.durations import Duration
 from gateway.consult.scenario import ACUTE_DAYS, CHRONIC_DAYS, Scenario
 from gateway.consult.scope import Polarity
@@ -97,7 +107,9 @@ class View:
         words = self.scenario.words
         wanted = set(term.keys)
         for sentence in {word.sentence for word in words}:
-            places = [place for place, word in enumerate(words) if word.sentence == sentence and word.key in wanted]
+            places = [
+                place for place, word in enumerate(words) if word.sentence == sentence and word.key in wanted
+            ]
             if {words[place].key for place in places} == wanted:
                 polarity = self.scenario.scopes.polarity(places[-1], places[-1], places)
                 states = frozenset() if polarity is None else frozenset({polarity})
@@ -119,17 +131,23 @@ class View:
             return Truth.UNKNOWN
         # Acute means up to six weeks, chronic twelve and more.
         if acute:
-            return Truth.NO if term.least >= ACUTE_DAYS else inner if term.most >= ACUTE_DAYS - 1 else Truth.UNKNOWN
-        return Truth.NO if term.most < CHRONIC_DAYS else inner if term.least <= CHRONIC_DAYS else Truth.UNKNOWN
+            return (
+                Truth.NO
+                if term.least >= ACUTE_DAYS
+                else inner
+                if term.most >= ACUTE_DAYS - 1
+                else Truth.UNKNOWN
+            )
+        return (
+            Truth.NO if term.most < CHRONIC_DAYS else inner if term.least <= CHRONIC_DAYS else Truth.UNKNOWN
+        )
 
     def _durations(self, concepts: Iterable[str]) -> Sequence[Duration]:
         """How long it lasts: spans in the sentences that speak of it, else of the whole text."""
         wanted = tuple(concepts)
         past = any(self.terminology.concepts[concept].kind is ConceptKind.EVENT for concept in wanted)
         # Of a complaint, "4 days ago" tells when it began; "2 years ago" tells of something earlier.
-        spans = [
-            span for span in self.scenario.durations if past or not span.ago or span.days <= ACUTE_DAYS
-        ]
+        spans = [span for span in self.scenario.durations if past or not span.ago or span.days <= ACUTE_DAYS]
         sentences = {
             mention.sentence
             for mention in self.scenario.mentions

@@ -100,7 +100,10 @@ def compiled(files: Sequence[tuple[str, _FileForm]]) -> Terminology:
         for concept_id, form in file.concepts.items():
             merged[concept_id] = _merged(merged.get(concept_id), concept_id, form, name)
     aliases = {
-        key_of(short): key_of(word) for _, file in files for word, shorts in file.aliases.items() for short in shorts
+        key_of(short): key_of(word)
+        for _, file in files
+        for word, shorts in file.aliases.items()
+        for short in shorts
     }
     _check_references(merged, files)
     try:
@@ -108,7 +111,12 @@ def compiled(files: Sequence[tuple[str, _FileForm]]) -> Terminology:
             concepts=merged,
             phrases=PhraseBook(_phrases(merged.values()), aliases),
             cues=PhraseBook(
-                [(phrase, cue) for _, file in files for cue, phrases in file.cues.items() for phrase in phrases],
+                [
+                    (phrase, cue)
+                    for _, file in files
+                    for cue, phrases in file.cues.items()
+                    for phrase in phrases
+                ],
                 aliases,
             ),
             measurements=PhraseBook(

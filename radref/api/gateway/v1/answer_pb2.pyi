@@ -147,6 +147,12 @@ class _NoticeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoticeKind
     """Passages were left out of the prompt for lack of room."""
     NOTICE_KIND_NOT_IN_FORCE: _NoticeKind.ValueType  # 5
     """A cited document is no longer, or not yet, in force."""
+    NOTICE_KIND_PREGNANCY_NOT_STATED: _NoticeKind.ValueType  # 6
+    """Consult: the scenario does not say whether the patient is pregnant, and she may be."""
+    NOTICE_KIND_EMERGENCY_FEATURE: _NoticeKind.ValueType  # 7
+    """Consult: the scenario has a feature of an emergency; an abstention is no reason to leave imaging out."""
+    NOTICE_KIND_ANOTHER_VARIANT_FITS: _NoticeKind.ValueType  # 8
+    """Consult: another variant, less urgent, fits too."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """Kinds of notices."""
@@ -163,6 +169,12 @@ NOTICE_KIND_CONTEXT_TRUNCATED: NoticeKind.ValueType  # 4
 """Passages were left out of the prompt for lack of room."""
 NOTICE_KIND_NOT_IN_FORCE: NoticeKind.ValueType  # 5
 """A cited document is no longer, or not yet, in force."""
+NOTICE_KIND_PREGNANCY_NOT_STATED: NoticeKind.ValueType  # 6
+"""Consult: the scenario does not say whether the patient is pregnant, and she may be."""
+NOTICE_KIND_EMERGENCY_FEATURE: NoticeKind.ValueType  # 7
+"""Consult: the scenario has a feature of an emergency; an abstention is no reason to leave imaging out."""
+NOTICE_KIND_ANOTHER_VARIANT_FITS: NoticeKind.ValueType  # 8
+"""Consult: another variant, less urgent, fits too."""
 Global___NoticeKind: _TypeAlias = NoticeKind  # noqa: Y015
 
 @_typing.final
