@@ -1,1 +1,1 @@
-"""Imaging appropriateness: a scenario is read into facts, facts are held against variants, one fits or none does."""
+"""Imaging appropriateness: facts of a scenario are held against variants; exactly one fits, or none."""

@@ -1,4 +1,4 @@
-"""From a scenario to one variant's rated procedures, or an abstention. Composes; every rule lives elsewhere."""
+"""From a scenario to one variant's rated procedures, or an abstention. Composes; rules live elsewhere."""
 
 from __future__ import annotations
 

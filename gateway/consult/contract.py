@@ -1,7 +1,7 @@
 """The contract with a language model, and the check of what it wrote (Paper B).
 
-It may only name procedures that stand word for word in a candidate's passage, each with that passage's citation
-id, or declare that the evidence is insufficient. What does not resolve is stripped, never repaired.
+It may only name procedures that stand word for word in a candidate's passage, each with that passage's
+citation id, or declare that the evidence is insufficient. What does not resolve is stripped, never repaired.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from gateway.consult.phrases import Found
 from gateway.consult.terminology.model import Terminology
-from gateway.consult.words import Kind, Word, key_of, words_of
+from gateway.consult.words import Kind, key_of, words_of
 
 
 class Asked(StrEnum):
@@ -108,25 +108,32 @@ _QUALIFIERS: tuple[tuple[re.Pattern[str], Asked | None, bool], ...] = tuple(
     )
 )
 _AGE = re.compile(
-    r"^(?:(?:patient|adult|woman|man|person|female|male|child)\s+)?(?:is\s+)?(?:age|aged|ages)?\s*"
-    r"(?:(?P<op>under|below|younger than|less than|over|above|older than|more than|at least|from)\s+)?"
-    r"(?P<first>\d{1,3})(?:\s*(?:-|–|to|and)\s*(?P<second>\d{1,3}))?"
-    r"\s*(?:years?(?:\s+(?:of age|old))?|y)?(?:\s*(?P<tail>or (?:over|older|above|more)|and (?:over|older|above)|\+|or (?:under|younger|less|below)|and (?:under|younger|below)))?$",
-    re.IGNORECASE,
+    r"""
+    ^(?:(?:patient|adult|woman|man|person|female|male|child)\s+)?(?:is\s+)?(?:age|aged|ages)?\s*
+    (?:(?P<op>under|below|younger[ ]than|less[ ]than|over|above|older[ ]than|more[ ]than|at[ ]least|from)\s+)?
+    (?P<first>\d{1,3})(?:\s*(?:-|–|to|and)\s*(?P<second>\d{1,3}))?
+    \s*(?:years?(?:\s+(?:of[ ]age|old))?|y)?
+    (?:\s*(?P<tail>\+|(?:or|and)[ ](?:over|older|above|more|under|younger|less|below)))?$
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _SPAN = (
     r"(?P<count>\d+(?:\.\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)[\s-]*"
     r"(?P<unit>hours?|days?|weeks?|months?|years?)"
 )
 _LASTING = re.compile(
-    rf"[,\s]+(?:of|for|lasting|within|in|after|persisting|present)?\s*(?:the\s+(?:last|past)\s+)?"
-    rf"(?P<op>less than|under|at most|up to|no more than|no longer than|more than|over|at least|longer than|beyond)?\s*(?:the\s+(?:last|past)\s+)?{_SPAN}"
-    rf"(?:\s+(?:or\s+(?P<tail>less|more|longer)|duration|ago|old|after (?:delivery|birth)))?$",
-    re.IGNORECASE,
+    rf"""
+    [,\s]+(?:of|for|lasting|within|in|after|persisting|present)?\s*(?:the\s+(?:last|past)\s+)?
+    (?P<op>less[ ]than|under|at[ ]most|up[ ]to|no[ ]more[ ]than|no[ ]longer[ ]than
+        |more[ ]than|over|at[ ]least|longer[ ]than|beyond)?\s*
+    (?:the\s+(?:last|past)\s+)?{_SPAN}
+    (?:\s+(?:or\s+(?P<tail>less|more|longer)|duration|ago|old|after[ ](?:delivery|birth)))?$
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _COUNTS = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "twelve": 12,
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "twelve": 12,
 }  # fmt: skip
 _UNIT_DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
 _BOTH = re.compile(
@@ -268,13 +275,8 @@ def _either(text: str, terminology: Terminology) -> Term | None:
         # What the first alternative is said to be, the others are too: "new retention or incontinence".
         terms.append(known if known is not None else _term(part, terminology))
     first = terms[0]
-    if (
-        isinstance(first, ConceptTerm)
-        and first.asked is not Asked.PRESENT
-        and _QUALIFIERS[0][0].match(text) is None
-    ):
-        asked = first.asked
-        terms = [first, *(_with(term, asked, False) if asked is Asked.ABSENT else term for term in terms[1:])]
+    if isinstance(first, ConceptTerm) and first.asked is Asked.ABSENT:
+        terms = [first, *(_with(term, Asked.ABSENT, False) for term in terms[1:])]
     return AnyOf(tuple(terms))
 
 
@@ -330,9 +332,3 @@ def unknown_words(criteria: Sequence[Criterion]) -> tuple[str, ...]:
         for criterion in criteria
         if any(isinstance(term, WordsTerm) for term in terms_in(criterion.term))
     )
-
-
-__all__ = [
-    "AgeTerm", "AllOf", "AnyOf", "Asked", "ConceptTerm", "Criterion", "LastingTerm", "Term", "Word", "WordsTerm", "compiled",
-    "concepts_in", "terms_in", "unknown_words",
-]  # fmt: skip

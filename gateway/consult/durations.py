@@ -19,6 +19,11 @@ _UNITS = {
         ("month mth", 30.4),
         ("year yr y", 365.25),
         ("decade", 3652.5),
+        ("час часа часов ч", 1 / 24),
+        ("день дня дней дн сутки суток", 1.0),
+        ("неделя недели недель неделю нед", 7.0),
+        ("месяц месяца месяцев мес", 30.4),
+        ("год года лет", 365.25),
     )
     for word in words.split()
 }
@@ -26,7 +31,7 @@ _UNITS = {
 _OVER = {"7": 1.0, "52": 7.0, "12": 30.4, "24": 1 / 24}
 _ABOUT = {
     key_of(word): count
-    for word, count in {"a": 1, "an": 1, "one": 1, "couple": 2, "few": 3, "several": 4}.items()
+    for word, count in {"a": 1, "an": 1, "one": 1, "около": 1, "couple": 2, "few": 3, "several": 4}.items()
 }
 # Words after "since" that place the beginning; days, upper bounds.
 _SINCE = {
@@ -40,7 +45,7 @@ _SINCE = {
     )
     for word in words.split()
 }
-_AGO = frozenset(map(key_of, "ago previously earlier back before".split()))
+_AGO = frozenset(map(key_of, "ago previously earlier back before назад".split()))
 _RATES = frozenset(map(key_of, "every per each".split()))
 _SINCE_WORD = key_of("since")
 _YESTERDAY = key_of("yesterday")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -15,6 +15,7 @@ from gateway.consult.criteria import (
     Criterion,
     LastingTerm,
     Term,
+    WordsTerm,
     concepts_in,
     terms_in,
 )
@@ -73,8 +74,8 @@ def judge_all(
 ) -> tuple[Judgement, ...]:
     """Holds the scenario against the population, criteria, assumptions and titles of each candidate.
 
-    What suggests a diagnosis is told by the keywords of all candidates of its topic: the same complaint brings
-    patients of every variant.
+    What suggests a diagnosis is told by the keywords of all candidates of its topic: the same complaint
+    brings patients of every variant.
     """
     keywords: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for one in candidates:
@@ -140,14 +141,14 @@ class _Judge:
     def _tells_who(self, term: Term) -> bool:
         concepts = concepts_in(term)
         kinds = {self._terminology.concepts[concept].kind for concept in concepts}
-        return not hasattr(term, "keys") and kinds <= {
+        return not isinstance(term, WordsTerm) and kinds <= {
             ConceptKind.PATIENT,
             ConceptKind.COURSE,
             ConceptKind.QUESTION,
         }
 
     def _inferred(self) -> frozenset[str]:
-        """Diagnoses that the variant is about, not named, and suggested by several findings among its keywords."""
+        """Diagnoses that it is about, that nobody names, and that several findings among keywords suggest."""
         concepts = self._terminology.concepts
         findings = {
             concept
@@ -278,7 +279,7 @@ class _Judge:
         )
 
     def _given(self) -> None:
-        """Takes the assumptions that the text leaves open; one that it contradicts speaks against the variant."""
+        """Takes the assumptions that the text leaves open; one that it contradicts speaks against it."""
         given: set[str] = set()
         for criterion in self._variant.assume:
             truth = self._view.truth(criterion.term)
@@ -404,8 +405,3 @@ def _positive_concepts(term: Term) -> frozenset[str]:
         for one in terms_in(term)
         if isinstance(one, ConceptTerm) and one.asked is not Asked.ABSENT
     )
-
-
-def labels(concepts: Iterable[str], terminology: Terminology) -> Sequence[str]:
-    """Labels of concepts, ascending."""
-    return sorted(terminology.concepts[concept].label for concept in concepts)

@@ -1,4 +1,4 @@
-"""Pregnancy and childbed as referrers write them: 22/40, G2P1, 31 weeks, second trimester, day 4 after delivery."""
+"""Pregnancy as referrers write it in numbers: 22/40, G2P1, 31 weeks pregnant."""
 
 from __future__ import annotations
 
@@ -40,15 +40,12 @@ def _at(words: Sequence[Word], index: int) -> Told | None:
         if key(index + 1) in _WEEKS and any(key(place) in _OF_GESTATION for place in (index + 2, index + 3)):
             last = index + 2 if key(index + 2) in _OF_GESTATION else index + 3
             return Told("pregnancy", index, last)
-    if word.key == "g" and key(index + 2) == "p" and _count(words, index + 1) and _is_count(words, index + 3):
-        # Gravida counts this pregnancy, para does not: more of the first than of the second.
-        if (words[index + 1].value or 0) > (words[index + 3].value or 0) and key(index + 4) != "a":
-            return Told("pregnancy", index, index + 3)
+    counted = _is_count(words, index + 1) and _is_count(words, index + 3)
+    if word.key == "g" and key(index + 2) == "p" and counted:
+        gravida, para = words[index + 1].value or 0, words[index + 3].value or 0
+        # Gravida counts this pregnancy, para does not; a number of lost ones behind them leaves it open.
+        return Told("pregnancy", index, index + 3) if gravida > para and key(index + 4) != "a" else None
     return None
-
-
-def _count(words: Sequence[Word], place: int) -> bool:
-    return _is_count(words, place) and (words[place].value or 0) >= 1
 
 
 def _is_count(words: Sequence[Word], place: int) -> bool:

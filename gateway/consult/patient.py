@@ -6,20 +6,16 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-_UNDER = r"(?:\d{1,3}|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _WORD_VALUES = {
-    word: value
-    for value, word in [
-        *enumerate(
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen twenty".split()
-        ),
-        *(
-            (10 * (place + 3), word)
-            for place, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split())
-        ),
-    ]
+    **{word: value for value, word in enumerate(_SMALL)},
+    **{word: 10 * (place + 2) for place, word in enumerate(_TENS)},
 }
+_UNDER = rf"(?:\d{{1,3}}|{'|'.join((*_TENS, *sorted(_SMALL, key=len, reverse=True)))})"
 _UNIT_OF_AGE = r"(?P<unit>years?|yrs?|y|months?|mths?|mo|weeks?|wks?|days?)"
 _OLD = r"(?:[-\s]*(?:of\s+age|olds?|o\b|/\s*o\b|\.\s*o\.?))"
 _AGES = tuple(
@@ -41,6 +37,11 @@ _AGES = tuple(
         r"\b(?:wom[ae]n|m[ae]n|lady|gentleman|male|female|pt|patient|girl|boy)\s*[,(]\s*(?P<age>\d{1,3})\b(?!\s*(?:/|weeks?|days?|months?|hours?|%|°))",
         # 82-year old without a hyphen before old; in his 60s
         r"\bin\s+(?:his|her|their)\s+(?:early\s+|mid[-\s]*|late\s+)?(?P<age>\d0)(?:'?s)\b",
+        # женщина 35 лет, Ж., 64 г., 8-летний мальчик, возраст 40 лет
+        r"\b(?:женщин\w*|мужчин\w*|пациент\w*|больн\w+|мальчик\w*|девочк\w*|реб[её]н\w*|девушк\w*|юнош\w*|возраст\w*"
+        r"|[жм]\.?)[\s,(]+(?P<age>\d{1,3})\s*(?:год\w*|лет|г\b)",
+        r"(?<![\w.,/])(?P<age>\d{1,3})[-\s]*летн\w+",
+        r"^(?P<age>\d{1,3})\s*(?:год\w*|лет)\b",
         r"\bin\s+(?:his|her|their)\s+(?:early\s+|mid[-\s]*|late\s+)?(?P<age>twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies\b",
     )
 )
@@ -52,12 +53,13 @@ _DAYS = {"y": 365.25, "m": 30.4, "w": 7.0, "d": 1.0}
 _FEMALE = re.compile(
     r"\b(?:she|her|hers|herself|wom[ae]n|female|lady|girl|mother|mum|mom|housewife|waitress|pregnan\w*|gravid\w*|"
     r"postpartum|miss|mrs|ms|primigravida|multigravida|primip\w*|multip\w*)\b|(?<![\w])\d{1,3}\s*(?:y(?:rs?|o)?)?[\s-]*f\b|"
-    r"\bf\s*/?\s*\d{2}\b",
+    r"\bf\s*/?\s*\d{2}\b|\b(?:женщин\w*|пациентк\w*|девочк\w*|девушк\w*|беременн\w*|больная)\b|^ж\b",
     re.IGNORECASE,
 )
 _MALE = re.compile(
     r"\b(?:he|his|him|himself|m[ae]n|male|gentleman|boy|father|dad|mr|lad|guy|bloke)\b|"
-    r"(?<![\w])\d{1,3}\s*(?:y(?:rs?|o)?)?[\s-]*m\b|\bm\s*/?\s*\d{2}\b",
+    r"(?<![\w])\d{1,3}\s*(?:y(?:rs?|o)?)?[\s-]*m\b|\bm\s*/?\s*\d{2}\b|"
+    r"\b(?:мужчин\w*|мальчик\w*|юнош\w*|больной)\b|^м\b",
     re.IGNORECASE,
 )
 # Another person's sex tells nothing of the patient's.

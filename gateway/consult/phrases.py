@@ -136,7 +136,7 @@ class PhraseBook(Generic[T]):
                 self._by_first[key].append((sequence, value))
 
     def find(self, words: Sequence[Word]) -> list[Found[T]]:
-        """Every place where a phrase stands, in the order of the text; of one phrase at one place the longest."""
+        """Every place where a phrase stands, in the order of the text; of one phrase the longest."""
         return [found for start in range(len(words)) for found in self._at(words, start)]
 
     def _at(self, words: Sequence[Word], start: int) -> Iterator[Found[T]]:

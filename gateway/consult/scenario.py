@@ -19,7 +19,7 @@ ADULT_YEARS = 18.0
 # ACR and most guidelines call low back pain acute up to 4-6 weeks, and pain chronic from 12 weeks (IASP) on.
 ACUTE_DAYS = 42.0
 CHRONIC_DAYS = 84.0
-# Ages at which a patient may be pregnant, years (WHO: women of reproductive age are 15-49; wider, to be safe).
+# Ages at which a patient may be pregnant, years (WHO: reproductive age is 15-49; wider, to be safe).
 FERTILE_YEARS = (12.0, 55.0)
 
 
@@ -182,7 +182,8 @@ def _add_course(
 
 
 def _derive(states: _States, terminology: Terminology) -> None:
-    """What follows: concepts made of others, suspicions, exclusions. Two rounds, since one may follow from another."""
+    """What follows: concepts made of others, suspicions, exclusions."""
+    # Twice: one may follow from another.
     for _ in range(2):
         for concept in terminology.concepts.values():
             if any(all(_holds(states, member) for member in group) for group in concept.when):

@@ -1,9 +1,9 @@
 """What denies, suspects or dates a mention: the words around it.
 
 The rules are those of ConText (Harkema et al., J Biomed Inform 2009; NegEx before it): a cue reaches over the
-words after or before it until something ends its scope. The cues are data (`terminology/cues.yaml`). Added for
-notes of referrers: a denial reaches over a list ("denies fever, weight loss or bladder symptoms"), and ends
-where an item of the list tells something of its own ("no fever, back pain for 3 weeks").
+words after or before it until something ends its scope. The cues are data (`terminology/cues.yaml`). Added
+for notes of referrers: a denial reaches over a list ("denies fever, weight loss or bladder symptoms"), and
+ends where an item of the list tells something of its own ("no fever, back pain for 3 weeks").
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Scopes:
         """Of a mention of words [first, last]; None = it is said of another person.
 
         Args:
-            mentioned: words of all mentions; a cue that reaches back jumps over another mention only where "and" or
-                "or" joins the two.
+            mentioned: words of all mentions; a cue that reaches back jumps over another mention only where
+                "and" or "or" joins the two.
         """
         before = [place for place in self._cues if place.last < first and self._reaches(place, first)]
         after = [

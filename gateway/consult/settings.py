@@ -34,7 +34,7 @@ class ConsultSettings(BaseModel):
     )
     model: str = Field(
         default="",
-        description="language model that chooses among the candidates; empty = none. It never overrules an exclusion",
+        description="language model that chooses among the candidates, never an excluded one; empty = none",
     )
     max_answer_tokens: int = Field(default=1024, ge=64, le=8192, description="cap on generated tokens")
     terminology_dir: Path | None = Field(

@@ -19,9 +19,9 @@ _ENGLISH = {
     Decision.OPEN: "The scenario does not say enough to choose a variant with certainty.",
     Decision.TIE: "Two variants fit this scenario equally well.",
     Decision.OTHER_QUESTION: "This does not ask which imaging to choose first, and only that is rated here.",
-    Decision.GENERATOR: "The language model found that the candidates do not hold the answer, or chose otherwise than the "
-    "rules.",
-    Decision.VALIDATOR: "Nothing of the language model's answer stood in the knowledge base, so nothing is shown.",
+    Decision.GENERATOR: "The language model found no answer among the candidates, or chose otherwise "
+    "than the rules.",
+    Decision.VALIDATOR: "Nothing of the language model's answer stands in the knowledge base: none is shown.",
 }
 _RUSSIAN = {
     Decision.GATE: "В базе знаний нет ничего похожего на этот случай.",
@@ -51,8 +51,8 @@ def emergency(scenario: str) -> str:
         "В тексте есть признак неотложного состояния. Отсутствие рекомендации - не повод отказаться от "
         "визуализации: решайте по клинической картине и местному протоколу."
         if is_russian(scenario)
-        else "The scenario has a feature of an emergency. That no recommendation is given is no reason to leave imaging "
-        "out: act on the clinical picture and the local protocol."
+        else "The scenario has a feature of an emergency. That no recommendation is given is no reason to "
+        "leave imaging out: act on the clinical picture and the local protocol."
     )
 
 
@@ -60,8 +60,8 @@ def pregnancy_not_stated(scenario: str) -> str:
     return (
         "Не указано, беременна ли пациентка; рекомендация исходит из того, что нет. Проверьте до облучения."
         if is_russian(scenario)
-        else "It is not stated whether the patient is pregnant; the recommendation assumes not. Check before any "
-        "radiation."
+        else "It is not stated whether the patient is pregnant; the recommendation assumes not. "
+        "Check before any radiation."
     )
 
 

@@ -86,13 +86,13 @@ def key_of(word: str) -> str:
         return folded
     english, russian = _stemmers()
     if not folded.isascii():
-        return russian.stem_word(unicodedata.normalize("NFKC", folded))
+        return str(russian.stem_word(unicodedata.normalize("NFKC", folded)))
     if len(folded) > 4:
         folded = re.sub(r"our(?=$|s$|ed$|ing$|less$|al$)", "or", folded)
         folded = re.sub(r"is(?=e$|es$|ed$|ing$|ation)", "iz", folded)
         folded = re.sub(r"tre(?=$|s$)", "ter", folded)
         folded = re.sub(r"ll(?=ed$|ing$)", "l", folded)
-    return english.stem_word(folded)
+    return str(english.stem_word(folded))
 
 
 def words_of(text: str, aliases: Mapping[str, str] | None = None) -> tuple[Word, ...]:

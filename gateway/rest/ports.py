@@ -25,7 +25,7 @@ class Desk(Protocol):
         """Sources, then statements that passed the validator, last the whole answer."""
         ...
 
-    async def consult(self, scenario: str) -> object:
+    async def consult(self, scenario: str, *, actor: str) -> object:
         """Raises Unimplemented in this release."""
         ...
 
