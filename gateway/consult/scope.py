@@ -21,9 +21,19 @@ _REACH_BACK = 5
 
 
 _FORWARD = frozenset(
-    {Cue.NEGATES_AFTER, Cue.SUSPECTS_AFTER, Cue.HISTORY_AFTER, Cue.CONFIRMS_AFTER, Cue.OTHER_PERSON}
+    {
+        Cue.NEGATES_AFTER,
+        Cue.SUSPECTS_AFTER,
+        Cue.HISTORY_AFTER,
+        Cue.HISTORY_LIST,
+        Cue.CONFIRMS_AFTER,
+        Cue.OTHER_PERSON,
+    }
 )
+# Of a list: "denies fever, weight loss"; "PMH: asthma, migraine". "Previous stroke, headache" is none.
+_OVER_LISTS = frozenset({Cue.NEGATES_AFTER, Cue.HISTORY_LIST, Cue.OTHER_PERSON})
 _BACKWARD = frozenset({Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE})
+_HISTORY = frozenset({Cue.HISTORY_AFTER, Cue.HISTORY_LIST, Cue.HISTORY_BEFORE})
 _LIST_MARKS = (",", "(", ")", ":")
 
 
@@ -71,7 +81,7 @@ class Scopes:
                 return Polarity.SUSPECTED
         if Cue.NEGATES_AFTER in kinds or Cue.NEGATES_BEFORE in kinds:
             return Polarity.ABSENT
-        if Cue.HISTORY_AFTER in kinds or Cue.HISTORY_BEFORE in kinds:
+        if kinds & _HISTORY:
             return Polarity.HISTORICAL
         return Polarity.PRESENT
 
@@ -102,7 +112,7 @@ class Scopes:
         marks = [index for index in between if words[index].key in _LIST_MARKS]
         if any(self._takes_over(other, place, first, marks) for other in self._cues):
             return False
-        if marks and place.cue in (Cue.SUSPECTS_AFTER, Cue.CONFIRMS_AFTER):
+        if marks and place.cue not in _OVER_LISTS:
             return False
         return all(self._goes_on(mark, place) for mark in marks)
 
@@ -114,7 +124,7 @@ class Scopes:
             or not place.last < other.first < first
         ):
             return False
-        if place.cue is Cue.NEGATES_AFTER and other.cue is Cue.HISTORY_AFTER:
+        if place.cue is Cue.NEGATES_AFTER and other.cue in _HISTORY:
             # "denies a history of cancer" denies.
             return any(place.last < mark < other.first for mark in marks)
         return True

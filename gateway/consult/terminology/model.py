@@ -59,6 +59,7 @@ class Cue(StrEnum):
     SUSPECTS_AFTER = "suspects_after"
     SUSPECTS_BEFORE = "suspects_before"
     HISTORY_AFTER = "history_after"
+    HISTORY_LIST = "history_list"
     HISTORY_BEFORE = "history_before"
     CONFIRMS_AFTER = "confirms_after"
     OTHER_PERSON = "other_person"
