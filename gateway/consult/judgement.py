@@ -22,7 +22,7 @@ from gateway.consult.criteria import (
 from gateway.consult.prepared import Prepared
 from gateway.consult.scenario import Scenario
 from gateway.consult.scope import Polarity
-from gateway.consult.terminology.model import ConceptKind, Terminology
+from gateway.consult.terminology.model import Concept, ConceptKind, Terminology
 from gateway.consult.truth import Truth, View
 from radref.appropriateness.model import Urgency
 
@@ -350,10 +350,13 @@ class _Judge:
         )
 
     def _not_spoken_of(self) -> None:
+        """What changes which imaging is right, and for a routine variant any finding of its own, must stand in
+        it: where nothing is urgent, what nobody thought of is."""
+        routine = self._variant.variant.urgency is Urgency.ROUTINE
         for concept in self._terminology.concepts.values():
             states = self._scenario.polarities(concept.id)
             if (
-                concept.decisive
+                (concept.decisive or (routine and _is_of_its_own(concept)))
                 and Polarity.PRESENT in states
                 and Polarity.ABSENT not in states
                 and not self._spoken_of(concept.id)
@@ -397,6 +400,11 @@ class _Judge:
         if self._scenario.age is not None:
             return f"{self._scenario.age:g} years"
         return self._scenario.evidence.get(concept, concept)
+
+
+def _is_of_its_own(concept: Concept) -> bool:
+    clinical = concept.kind in (ConceptKind.FINDING, ConceptKind.DIAGNOSIS)
+    return clinical and not concept.unspecific and not concept.persists
 
 
 def _positive_concepts(term: Term) -> frozenset[str]:

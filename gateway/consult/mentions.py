@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gateway.consult.phrases import Found
 from gateway.consult.scope import Polarity, Scopes
-from gateway.consult.terminology.model import Terminology
+from gateway.consult.terminology.model import ConceptKind, Terminology
 from gateway.consult.words import Word
 
 
@@ -33,11 +33,23 @@ def mentions_of(text: str, words: Sequence[Word], terminology: Terminology) -> t
     """Every mention, in the order of the text; what is said of another person is left out."""
     scopes = Scopes(words, terminology.cues)
     found = _longest(terminology.phrases.find(words))
-    places = {index for hit in found for index in range(hit.first, hit.last + 1)}
     mentions = []
     for hit in found:
         concept, says_present = hit.value
-        polarity = scopes.polarity(hit.first, hit.last, places)
+        diagnosis = terminology.concepts[concept].kind is ConceptKind.DIAGNOSIS
+        others = {
+            index
+            for other in found
+            if other.last < hit.first or other.first > hit.last
+            for index in range(other.first, other.last + 1)
+        }
+        overlapping = {
+            index
+            for other in found
+            if other.first <= hit.last and hit.first <= other.last
+            for index in range(other.first, other.last + 1)
+        }
+        polarity = scopes.polarity(hit.first, hit.last, others - overlapping, asked=diagnosis)
         if polarity is None:
             continue
         if not says_present:
@@ -53,7 +65,7 @@ def mentions_of(text: str, words: Sequence[Word], terminology: Terminology) -> t
                 hit.last,
                 words[hit.first].sentence,
                 text[start:end],
-                scopes.is_confirmed(hit.first),
+                scopes.is_confirmed(hit.first, hit.last),
             )
         )
     return tuple(mentions)

@@ -23,7 +23,7 @@ class Prepared:
     Attributes:
         keywords: findings and diagnoses that its keywords name.
         diagnoses: what every patient of it, or of its topic, is suspected of.
-        speaks_of: every concept that stands anywhere in it.
+        speaks_of: every concept in its criteria, assumptions, titles and keywords.
         title_concepts: concepts of its title and its topic's.
         initial: it is about the first imaging.
         population: words of its population.
@@ -74,7 +74,6 @@ def prepared(variant: Variant, citation_id: str, terminology: Terminology) -> Pr
             for concept in _concepts(variant.topic_title, terminology)
             if terminology.concepts[concept].kind is ConceptKind.DIAGNOSIS
         }
-    texts = (titles, variant.narrative, *variant.keywords, *(p.comment for p in variant.procedures))
     return Prepared(
         variant=variant,
         citation_id=citation_id,
@@ -89,7 +88,7 @@ def prepared(variant: Variant, citation_id: str, terminology: Terminology) -> Pr
         speaks_of=frozenset(
             positive.union(
                 *(concepts_in(criterion.term) for criterion in (*none_of, *assume)),
-                *(_concepts(text, terminology) for text in texts),
+                *(_concepts(text, terminology) for text in (titles, *variant.keywords)),
             )
         ),
         title_concepts=title_concepts,

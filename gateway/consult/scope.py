@@ -32,7 +32,9 @@ _FORWARD = frozenset(
 )
 # Of a list: "denies fever, weight loss"; "PMH: asthma, migraine". "Previous stroke, headache" is none.
 _OVER_LISTS = frozenset({Cue.NEGATES_AFTER, Cue.HISTORY_LIST, Cue.OTHER_PERSON})
-_BACKWARD = frozenset({Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE})
+_BACKWARD = frozenset(
+    {Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE, Cue.CONFIRMS_BEFORE}
+)
 _HISTORY = frozenset({Cue.HISTORY_AFTER, Cue.HISTORY_LIST, Cue.HISTORY_BEFORE})
 _LIST_MARKS = (",", "(", ")", ":")
 
@@ -60,17 +62,23 @@ class Scopes:
         self._words = words
         self._cues = _longest(book.find(words))
 
-    def polarity(self, first: int, last: int, mentioned: Collection[int]) -> Polarity | None:
+    def polarity(
+        self, first: int, last: int, mentioned: Collection[int], *, asked: bool = True
+    ) -> Polarity | None:
         """Of a mention of words [first, last]; None = it is said of another person.
 
         Args:
-            mentioned: words of all mentions; a cue that reaches back jumps over another mention only where
+            asked: a question mark behind it makes it a suspicion ("PE?"); not of a complaint, about which a
+                question is asked ("imaging for back pain?").
+            mentioned: words of the other mentions; a cue that reaches back jumps over another mention only where
                 "and" or "or" joins the two.
         """
         before = [place for place in self._cues if place.last < first and self._reaches(place, first)]
         after = [
             place for place in self._cues if place.first > last and self._reached_back(place, last, mentioned)
         ]
+        if not asked:
+            after = [place for place in after if self._words[place.first].key != "?"]
         kinds = {place.cue for place in (*before, *after)}
         if Cue.OTHER_PERSON in kinds:
             return None
@@ -85,10 +93,15 @@ class Scopes:
             return Polarity.HISTORICAL
         return Polarity.PRESENT
 
-    def is_confirmed(self, first: int) -> bool:
-        """Whether the words before a mention say that it is no suspicion any more."""
+    def is_confirmed(self, first: int, last: int) -> bool:
+        """Whether the words around a mention say that it is no suspicion any more."""
         return any(
-            place.cue is Cue.CONFIRMS_AFTER and place.last < first and self._reaches(place, first)
+            (place.cue is Cue.CONFIRMS_AFTER and place.last < first and self._reaches(place, first))
+            or (
+                place.cue is Cue.CONFIRMS_BEFORE
+                and place.first > last
+                and self._reached_back(place, last, frozenset())
+            )
             for place in self._cues
         )
 
@@ -150,8 +163,11 @@ class Scopes:
         if place.cue not in _BACKWARD or words[place.first].sentence != words[last].sentence:
             return False
         between = range(last + 1, place.first)
-        if len(between) > _REACH_BACK:
+        if len(between) > (0 if words[place.first].key == "?" else _REACH_BACK):
             return False
+        if len(between) == 1 and words[between[0]].key == ":":
+            # "Haemoptysis: none".
+            return True
         joined = any(words[index].key in ("and", "or", "/") for index in between)
         return not any(
             words[index].key in (*_LIST_MARKS, ";")

@@ -34,6 +34,9 @@ _NUMBER_WORDS: Mapping[str, float] = {
         for place, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split())
     },
 }
+# Key of a number that is a calendar year, for phrases such as "in anno".
+YEAR = "anno"
+_YEARS = (1900, 2100)
 # Hyphens, quotes and the stops inside an abbreviation join or surround words; they never change what is said.
 _SILENT = frozenset("-−–—‑\"'’‘“”«»*_`~.")
 
@@ -112,7 +115,8 @@ def words_of(text: str, aliases: Mapping[str, str] | None = None) -> tuple[Word,
             )
         elif match.lastgroup == "number":
             value = float(raw.replace(",", "."))
-            found.append(Word(raw, start, end, Kind.NUMBER, sentence, value))
+            key = YEAR if len(raw) == 4 and _YEARS[0] <= value <= _YEARS[1] else raw
+            found.append(Word(key, start, end, Kind.NUMBER, sentence, value))
         elif match.lastgroup == "word":
             value_in_words = _NUMBER_WORDS.get(raw.casefold())
             if value_in_words is not None and raw.casefold() != "one":

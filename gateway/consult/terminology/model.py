@@ -62,6 +62,7 @@ class Cue(StrEnum):
     HISTORY_LIST = "history_list"
     HISTORY_BEFORE = "history_before"
     CONFIRMS_AFTER = "confirms_after"
+    CONFIRMS_BEFORE = "confirms_before"
     OTHER_PERSON = "other_person"
     THE_PATIENT = "the_patient"
     ENDS_SCOPE = "ends_scope"
