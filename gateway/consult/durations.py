@@ -45,6 +45,17 @@ _SINCE = {
     )
     for word in words.split()
 }
+# "last week", "on Saturday", "this morning", "over the weekend": when it began; days, upper bounds.
+_THAT = frozenset(map(key_of, "last this on earlier late".split()))
+_THEN = {
+    key_of(word): days
+    for words, days in (
+        ("morning afternoon evening", 0.5),
+        ("night", 1.0),
+        ("week weekend monday tuesday wednesday thursday friday saturday sunday", 13.0),
+    )
+    for word in words.split()
+}
 _AGO = frozenset(map(key_of, "ago previously earlier back before назад".split()))
 _RATES = frozenset(map(key_of, "every per each".split()))
 _SINCE_WORD = key_of("since")
@@ -108,6 +119,8 @@ def _at(text: str, words: Sequence[Word], index: int) -> Duration | None:
             if key(ahead) in _SINCE:
                 days, last = _SINCE[key(ahead)], ahead
                 break
+    elif word.key in _THAT and key(index + 1) in _THEN:
+        days, last = _THEN[key(index + 1)], index + 1
     elif word.key == _YESTERDAY and key(index - 1) != _SINCE_WORD:
         days = 1.0
     if days is None or key(index - 1) in _RATES:

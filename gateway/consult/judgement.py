@@ -257,7 +257,7 @@ class _Judge:
             truth = self._view.truth(criterion.term)
             if truth is Truth.YES:
                 self._against.append(f"excluded by: {criterion.text}{self._quoted(criterion.term)}")
-            elif truth is Truth.MAYBE or self._partly(criterion.term):
+            elif truth is Truth.MAYBE or self._partly(criterion.term) or self._in_wider_terms(criterion.term):
                 self._open.append((f"unclear: {criterion.text}", f"{criterion.text}?"))
         for diagnosis in self._variant.diagnoses:
             label = self._terminology.concepts[diagnosis].label
@@ -265,6 +265,17 @@ class _Judge:
                 self._against.append(f"not suspected: {label}{self._quoted(ConceptTerm(diagnosis))}")
             elif self._variant.initial and self._scenario.confirmed(diagnosis, self._terminology):
                 self._against.append(f"no suspicion any more: {label}{self._quoted(ConceptTerm(diagnosis))}")
+
+    def _in_wider_terms(self, term: Term) -> bool:
+        """The text tells of a trauma and not how grave; the exclusion is of a major one."""
+        return any(
+            self._view.truth(ConceptTerm(concept)) is Truth.UNKNOWN
+            and any(
+                self._terminology.concepts[wider].decisive and self._scenario.present(wider)
+                for wider in self._terminology.ancestors[concept]
+            )
+            for concept in concepts_in(term)
+        )
 
     def _partly(self, term: Term) -> bool:
         """A part of an exclusion holds which is not what every patient of this variant has anyway."""
@@ -350,8 +361,7 @@ class _Judge:
         )
 
     def _not_spoken_of(self) -> None:
-        """What changes which imaging is right, and for a routine variant any finding of its own, must stand in
-        it: where nothing is urgent, what nobody thought of is."""
+        """What changes which imaging is right must stand in the variant; in a routine one every finding must."""
         routine = self._variant.variant.urgency is Urgency.ROUTINE
         for concept in self._terminology.concepts.values():
             states = self._scenario.polarities(concept.id)

@@ -12,6 +12,7 @@ from gateway.consult.measurements import measured_in
 from gateway.consult.mentions import Mention, mentions_of
 from gateway.consult.obstetrics import gestation_in
 from gateway.consult.scope import Polarity, Scopes
+from gateway.consult.spelling import corrected
 from gateway.consult.terminology.model import ConceptKind, Terminology
 from gateway.consult.words import Word, words_of
 
@@ -81,7 +82,7 @@ class Scenario:
 
 def read_scenario(text: str, terminology: Terminology) -> Scenario:
     """The facts of a scenario."""
-    words = words_of(text, terminology.aliases)
+    words = corrected(words_of(text, terminology.aliases), terminology.vocabulary)
     mentions = list(mentions_of(text, words, terminology))
     taken: list[tuple[int, int]] = []
 

@@ -28,14 +28,14 @@ _FORWARD = frozenset(
         Cue.HISTORY_LIST,
         Cue.CONFIRMS_AFTER,
         Cue.OTHER_PERSON,
+        Cue.FAMILY_LIST,
     }
 )
 # Of a list: "denies fever, weight loss"; "PMH: asthma, migraine". "Previous stroke, headache" is none.
-_OVER_LISTS = frozenset({Cue.NEGATES_AFTER, Cue.HISTORY_LIST, Cue.OTHER_PERSON})
-_BACKWARD = frozenset(
-    {Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE, Cue.CONFIRMS_BEFORE}
-)
+_OVER_LISTS = frozenset({Cue.NEGATES_AFTER, Cue.HISTORY_LIST, Cue.FAMILY_LIST})
+_BACKWARD = frozenset({Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE, Cue.CONFIRMS_BEFORE})
 _HISTORY = frozenset({Cue.HISTORY_AFTER, Cue.HISTORY_LIST, Cue.HISTORY_BEFORE})
+_OTHERS = frozenset({Cue.OTHER_PERSON, Cue.FAMILY_LIST})
 _LIST_MARKS = (",", "(", ")", ":")
 
 
@@ -70,17 +70,28 @@ class Scopes:
         Args:
             asked: a question mark behind it makes it a suspicion ("PE?"); not of a complaint, about which a
                 question is asked ("imaging for back pain?").
-            mentioned: words of the other mentions; a cue that reaches back jumps over another mention only where
-                "and" or "or" joins the two.
+            mentioned: words of the other mentions; a cue that reaches back jumps over another mention only
+                where "and" or "or" joins the two.
         """
-        before = [place for place in self._cues if place.last < first and self._reaches(place, first)]
+        before = [
+            place
+            for place in self._cues
+            # "never had this before": a cue may share its last word with what it denies.
+            if place.first < first and (first <= place.last <= last or self._reaches(place, first))
+        ]
         after = [
             place for place in self._cues if place.first > last and self._reached_back(place, last, mentioned)
         ]
+        if any(
+            place.cue is Cue.NEGATES_AFTER and first < place.first and place.last < last
+            for place in self._cues
+        ):
+            # "lost no weight": the denial stands inside.
+            return Polarity.ABSENT
         if not asked:
             after = [place for place in after if self._words[place.first].key != "?"]
         kinds = {place.cue for place in (*before, *after)}
-        if Cue.OTHER_PERSON in kinds:
+        if kinds & _OTHERS:
             return None
         if Cue.SUSPECTS_AFTER in kinds or Cue.SUSPECTS_BEFORE in kinds:
             denied = max((p.last for p in before if p.cue is Cue.NEGATES_AFTER), default=-1)
@@ -112,14 +123,18 @@ class Scopes:
     def _reaches(self, place: _Place, first: int) -> bool:
         """Whether a cue before a mention reaches it."""
         words = self._words
-        if place.cue not in _FORWARD or words[place.last].sentence != words[first].sentence:
+        if (
+            place.last >= first
+            or place.cue not in _FORWARD
+            or words[place.last].sentence != words[first].sentence
+        ):
             return False
         if words[place.last].kind is Kind.MARK and words[place.last].key == "?":
             # "?PE" asks for the very next words.
             return first == place.last + 1
         between = range(place.last + 1, first)
         # "Mother had a stroke": what she has is hers; it ends where the patient is spoken of again.
-        end = Cue.THE_PATIENT if place.cue is Cue.OTHER_PERSON else Cue.ENDS_SCOPE
+        end = Cue.THE_PATIENT if place.cue in _OTHERS else Cue.ENDS_SCOPE
         if any(self._is(index, end) for index in between):
             return False
         marks = [index for index in between if words[index].key in _LIST_MARKS]

@@ -58,7 +58,6 @@ class _FileForm(_Form):
     cues: dict[Cue, tuple[str, ...]] = Field(default_factory=dict)
     measurements: dict[str, _MeasurementForm] = Field(default_factory=dict)
     aliases: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    fillers: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=4)
@@ -107,34 +106,33 @@ def compiled(files: Sequence[tuple[str, _FileForm]]) -> Terminology:
     }
     _check_references(merged, files)
     try:
-        return Terminology(
-            concepts=merged,
-            phrases=PhraseBook(_phrases(merged.values()), aliases),
-            cues=PhraseBook(
-                [
-                    (phrase, cue)
-                    for _, file in files
-                    for cue, phrases in file.cues.items()
-                    for phrase in phrases
-                ],
-                aliases,
-            ),
-            measurements=PhraseBook(
-                [
-                    (name, _measurement(measure_id, form))
-                    for _, file in files
-                    for measure_id, form in file.measurements.items()
-                    for name in form.names
-                ],
-                aliases,
-            ),
-            aliases=aliases,
-            ancestors=(up := _ancestors(merged)),
-            descendants=_turned(up),
-            fillers=frozenset(key_of(word) for _, file in files for word in file.fillers),
+        phrases = PhraseBook(_phrases(merged.values()), aliases)
+        cues = PhraseBook(
+            [(phrase, cue) for _, file in files for cue, names in file.cues.items() for phrase in names],
+            aliases,
         )
+        measurements = PhraseBook(
+            [
+                (name, _measurement(measure_id, form))
+                for _, file in files
+                for measure_id, form in file.measurements.items()
+                for name in form.names
+            ],
+            aliases,
+        )
+        ancestors = _ancestors(merged)
     except ValueError as exc:
         raise PreconditionFailed(f"terminology: {exc}") from None
+    return Terminology(
+        concepts=merged,
+        phrases=phrases,
+        cues=cues,
+        measurements=measurements,
+        aliases=aliases,
+        ancestors=ancestors,
+        descendants=_turned(ancestors),
+        vocabulary=phrases.vocabulary | cues.vocabulary | frozenset(aliases),
+    )
 
 
 def _phrases(concepts: Iterable[Concept]) -> list[tuple[str, tuple[str, bool]]]:

@@ -64,6 +64,7 @@ class Cue(StrEnum):
     CONFIRMS_AFTER = "confirms_after"
     CONFIRMS_BEFORE = "confirms_before"
     OTHER_PERSON = "other_person"
+    FAMILY_LIST = "family_list"
     THE_PATIENT = "the_patient"
     ENDS_SCOPE = "ends_scope"
     OWN_STATEMENT = "own_statement"
@@ -90,6 +91,7 @@ class Terminology:
     """All of it, compiled.
 
     Attributes:
+        vocabulary: keys of all words that stand in a phrase.
         phrases: value = (concept id, whether the phrase says it is present).
     """
 
@@ -100,7 +102,7 @@ class Terminology:
     aliases: Mapping[str, str]
     ancestors: Mapping[str, frozenset[str]]
     descendants: Mapping[str, frozenset[str]]
-    fillers: frozenset[str] = field(default_factory=frozenset)
+    vocabulary: frozenset[str] = field(default_factory=frozenset)
 
     def is_a(self, concept: str, wider: str) -> bool:
         """True when `concept` is `wider` or narrower."""

@@ -75,7 +75,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("text", "expected"), CASES, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_polarity(text: str, expected: dict[str, Polarity | None]) -> None:
     scenario = read_scenario(text, load_terminology())
     found = {concept: scenario.polarities(concept) for concept in expected}
