@@ -89,6 +89,10 @@ def durations_of(text: str, words: Sequence[Word], taken: Sequence[tuple[int, in
         duration
         for duration in found
         if not any(
+            other.first <= duration.first and duration.last <= other.last and other is not duration
+            for other in found
+        )
+        and not any(
             start < words[duration.last].end and words[duration.first].start < end for start, end in taken
         )
     )

@@ -361,7 +361,7 @@ class _Judge:
         )
 
     def _not_spoken_of(self) -> None:
-        """What changes which imaging is right must stand in the variant; in a routine one every finding must."""
+        """What changes which imaging is right must stand in it; in a routine variant every finding must."""
         routine = self._variant.variant.urgency is Urgency.ROUTINE
         for concept in self._terminology.concepts.values():
             states = self._scenario.polarities(concept.id)

@@ -100,15 +100,6 @@ def _first_keys(sequence: _Sequence) -> frozenset[str]:
     return frozenset(keys)
 
 
-def _keys_in(sequence: _Sequence) -> Iterator[str]:
-    for element in sequence:
-        if isinstance(element, str):
-            yield element
-        elif isinstance(element, _Choice):
-            for inner in element.sequences:
-                yield from _keys_in(inner)
-
-
 def _may_be_empty(sequence: _Sequence) -> bool:
     return all(
         isinstance(element, _Choice) and any(_may_be_empty(inner) for inner in element.sequences)
@@ -134,7 +125,7 @@ class PhraseBook(Generic[T]):
     """Finds many phrases at once. Built once, then only read.
 
     Attributes:
-        vocabulary: every key that stands in a phrase.
+        vocabulary: every word that stands in a phrase, as written, case folded.
     """
 
     def __init__(self, entries: Iterable[tuple[str, T]], aliases: Mapping[str, str]) -> None:
@@ -142,14 +133,14 @@ class PhraseBook(Generic[T]):
         Raises:
             ValueError: see `parsed`.
         """
-        keys: set[str] = set()
+        written: set[str] = set()
         self._by_first: defaultdict[str, list[tuple[_Sequence, T]]] = defaultdict(list)
         for phrase, value in entries:
             sequence = parsed(phrase, aliases)
             for key in _first_keys(sequence):
                 self._by_first[key].append((sequence, value))
-            keys.update(_keys_in(sequence))
-        self.vocabulary = frozenset(keys)
+            written.update(word.written for word in words_of(phrase) if word.written)
+        self.vocabulary = frozenset(written)
 
     def find(self, words: Sequence[Word]) -> list[Found[T]]:
         """Every place where a phrase stands, in the order of the text; of one phrase the longest."""

@@ -82,7 +82,7 @@ class Scenario:
 
 def read_scenario(text: str, terminology: Terminology) -> Scenario:
     """The facts of a scenario."""
-    words = corrected(words_of(text, terminology.aliases), terminology.vocabulary)
+    words = corrected(words_of(text, terminology.aliases), terminology.vocabulary, terminology.aliases)
     mentions = list(mentions_of(text, words, terminology))
     taken: list[tuple[int, int]] = []
 

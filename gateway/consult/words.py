@@ -57,6 +57,7 @@ class Word:
     Attributes:
         sentence: number of its sentence, from 0.
         value: of a number, also of one in words; None otherwise.
+        written: of a word, as written, case folded.
     """
 
     key: str
@@ -65,6 +66,7 @@ class Word:
     kind: Kind
     sentence: int
     value: float | None = None
+    written: str = ""
 
 
 # The stemmer would make "like", "week" and "month" of them.
@@ -123,7 +125,8 @@ def words_of(text: str, aliases: Mapping[str, str] | None = None) -> tuple[Word,
                 found.append(Word(f"{value_in_words:g}", start, end, Kind.NUMBER, sentence, value_in_words))
                 continue
             key = key_of(raw)
-            found.append(Word((aliases or {}).get(key, key), start, end, Kind.WORD, sentence))
+            key = (aliases or {}).get(key, key)
+            found.append(Word(key, start, end, Kind.WORD, sentence, written=raw.casefold()))
         elif match.lastgroup == "break":
             asks = raw.strip() == "?" and text[end : end + 1].isalnum()
             # "?PE" asks for what follows and ends nothing.

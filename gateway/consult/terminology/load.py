@@ -131,7 +131,9 @@ def compiled(files: Sequence[tuple[str, _FileForm]]) -> Terminology:
         aliases=aliases,
         ancestors=ancestors,
         descendants=_turned(ancestors),
-        vocabulary=phrases.vocabulary | cues.vocabulary | frozenset(aliases),
+        vocabulary=phrases.vocabulary
+        | cues.vocabulary
+        | frozenset(short for _, file in files for shorts in file.aliases.values() for short in shorts),
     )
 
 

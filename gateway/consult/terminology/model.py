@@ -91,7 +91,7 @@ class Terminology:
     """All of it, compiled.
 
     Attributes:
-        vocabulary: keys of all words that stand in a phrase.
+        vocabulary: all words that stand in a phrase, as written, case folded.
         phrases: value = (concept id, whether the phrase says it is present).
     """
 
