@@ -14,13 +14,13 @@ from starlette.types import ASGIApp
 
 from gateway.audit.asker import asker
 from gateway.model import AnswerEvent, Sources
-from gateway.rest import events, mapping
+from gateway.rest import consult_mapping, events, mapping
 from gateway.rest.edge import Edge
 from gateway.rest.limits import SiteLimits
-from gateway.rest.models import answers, passages, requests
+from gateway.rest.models import answers, consults, passages, requests
 from gateway.rest.openapi import describe
 from gateway.rest.ports import Desk, Guard
-from gateway.rest.problems import Problem, invalid_request, problem_of, problem_response
+from gateway.rest.problems import invalid_request, problem_of, problem_response
 from gateway.validation import ValidatedStatement
 from radref.errors import Internal, InvalidInput, RadrefError, Unimplemented
 
@@ -95,11 +95,11 @@ def create_routes(
             media_type=events.MEDIA_TYPE,
         )
 
-    @app.post("/v1/consult", name="Consult", status_code=501, response_model=Problem)
-    async def consult(body: requests.ConsultRequest) -> Any:
-        """Imaging appropriateness for a clinical scenario. Not in this release."""
-        await desk.consult(body.scenario)
-        raise Unimplemented("consults are not mapped to JSON in this release")
+    @app.post("/v1/consult", name="Consult")
+    async def consult(body: requests.ConsultRequest, request: Request) -> consults.ConsultResponse:
+        """Imaging appropriateness for a scenario: one variant's rated procedures, or an abstention."""
+        result = await desk.consult(body.scenario, actor=asker())
+        return consult_mapping.consultation_to(result, _request_id(request))
 
     @app.get("/v1/sources/{citation_id}", name="GetSource")
     async def get_source(citation_id: passages.CitationIdInPath) -> passages.GetSourceResponse:

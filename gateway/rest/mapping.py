@@ -50,10 +50,10 @@ def search_to(question: str, found: model.SearchResult, request_id: str) -> answ
             for candidate in found.candidates
         ],
         signals=answers.QuerySignals.model_validate(found.signals),
-        notices=_notices(found.notices),
-        timings=_timings(found.timings),
+        notices=notices_to(found.notices),
+        timings=timings_to(found.timings),
         request_id=request_id,
-        versions=_versions(found.versions),
+        versions=versions_to(found.versions),
     )
 
 
@@ -62,10 +62,10 @@ def prompt_to(question: str, result: model.PromptResult, request_id: str) -> ans
         query=question,
         prompt=[answers.PromptPart.model_validate(message) for message in result.messages],
         ranked_parents=_parents(result.parents),
-        notices=_notices(result.notices),
-        timings=_timings(result.timings),
+        notices=notices_to(result.notices),
+        timings=timings_to(result.timings),
         request_id=request_id,
-        versions=_versions(result.versions),
+        versions=versions_to(result.versions),
     )
 
 
@@ -117,10 +117,10 @@ def end_to(answer: model.Answer) -> answers.StreamEnd:
         abstention=None
         if answer.abstention is None
         else answers.Abstention.model_validate(answer.abstention),
-        notices=_notices(answer.notices),
+        notices=notices_to(answer.notices),
         validation=answers.ValidationCounts.model_validate(answer.validation),
-        timings=_timings(answer.timings),
-        versions=_versions(answer.versions),
+        timings=timings_to(answer.timings),
+        versions=versions_to(answer.versions),
         usage=answers.TokenUsage.model_validate(answer),
     )
 
@@ -175,15 +175,15 @@ def _parents(parents: Iterable[model.RankedPassage]) -> list[passages.RankedPare
     ]
 
 
-def _notices(notices: Iterable[model.Notice]) -> list[answers.Notice]:
+def notices_to(notices: Iterable[model.Notice]) -> list[answers.Notice]:
     return [answers.Notice.model_validate(notice) for notice in notices]
 
 
-def _timings(timings: Mapping[str, float]) -> list[answers.StageTiming]:
+def timings_to(timings: Mapping[str, float]) -> list[answers.StageTiming]:
     return [answers.StageTiming(stage=stage, milliseconds=ms) for stage, ms in timings.items()]
 
 
-def _versions(versions: model.Versions) -> answers.Versions:
+def versions_to(versions: model.Versions) -> answers.Versions:
     return answers.Versions(
         prompt=versions.prompt,
         knowledge_base=versions.knowledge_base,

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from gateway.consult.result import Consultation
 from gateway.model import Answer, AnswerEvent, Filters, PromptResult, SearchQuery, SearchResult, Source
 from radref.service.context import Call
 
@@ -25,7 +26,7 @@ class Desk(Protocol):
         """Sources, then statements that passed the validator, last the whole answer."""
         ...
 
-    async def consult(self, scenario: str, *, actor: str) -> object:
+    async def consult(self, scenario: str, *, actor: str) -> Consultation:
         """Raises Unimplemented in this release."""
         ...
 

@@ -10,6 +10,7 @@ import typer
 
 from radref import __version__
 from radref.cli import audit, config, demo, documents, feedback, kb, questions, status, up
+from radref.cli.consult import consult
 from radref.cli.output import err, explain, problem
 from radref.errors import InvalidInput, NotFound, RadrefError
 
@@ -38,6 +39,7 @@ def _root(
 app.command()(up.up)
 app.command()(documents.ingest)
 app.command()(questions.ask)
+app.command()(consult)
 app.command()(questions.search)
 app.command()(questions.source)
 app.command()(feedback.feedback)

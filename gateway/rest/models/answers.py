@@ -87,11 +87,20 @@ class Notice(_Part):
     """Something the user should know."""
 
     kind: Literal[
-        "missing_information", "degraded_search", "contradiction", "context_truncated", "not_in_force"
+        "missing_information",
+        "degraded_search",
+        "contradiction",
+        "context_truncated",
+        "not_in_force",
+        "pregnancy_not_stated",
+        "emergency_feature",
+        "another_variant_fits",
     ] = Field(
         description="missing_information: part of the question is not answered; degraded_search: part of the "
         "search failed; contradiction: passages contradict each other; context_truncated: passages were left "
-        "out of the prompt; not_in_force: a cited document is no longer, or not yet, in force."
+        "out of the prompt; not_in_force: a cited document is no longer, or not yet, in force. Of consults: "
+        "pregnancy_not_stated; emergency_feature: an abstention is no reason to leave imaging out; "
+        "another_variant_fits: a less urgent one."
     )
     message: str = Field(description="For people.")
     citation_ids: list[CitationId] = Field(description="Passages it is about.")

@@ -10,17 +10,29 @@ P, A, S, H = Polarity.PRESENT, Polarity.ABSENT, Polarity.SUSPECTED, Polarity.HIS
 
 CASES = [
     # Denials over a list.
-    ("Denies fever, weight loss or bladder symptoms.", {"fever": A, "unexplained-weight-loss": A, "bladder-or-bowel-dysfunction": A}),
-    ("No fever, weight loss, IV drug use.", {"fever": A, "unexplained-weight-loss": A, "intravenous-drug-use": A}),
+    (
+        "Denies fever, weight loss or bladder symptoms.",
+        {"fever": A, "unexplained-weight-loss": A, "bladder-or-bowel-dysfunction": A},
+    ),
+    (
+        "No fever, weight loss, IV drug use.",
+        {"fever": A, "unexplained-weight-loss": A, "intravenous-drug-use": A},
+    ),
     ("No fever, back pain for 3 weeks.", {"fever": A, "back-pain": P}),
     ("No fever but back pain.", {"fever": A, "back-pain": P}),
-    ("Not pregnant, right lower quadrant pain since yesterday.", {"pregnancy": A, "right-lower-quadrant-pain": P}),
+    (
+        "Not pregnant, right lower quadrant pain since yesterday.",
+        {"pregnancy": A, "right-lower-quadrant-pain": P},
+    ),
     ("No neck stiffness. Headache today.", {"neck-stiffness": A, "headache": P}),
     ("Nil fever, nil trauma.", {"fever": A, "trauma": A}),
     ("Neither fever nor weight loss.", {"unexplained-weight-loss": A}),
     ("Without fever or chills, has loin pain.", {"fever": A, "flank-pain": P}),
     ("Negative for fever, weight loss and night sweats.", {"fever": A, "unexplained-weight-loss": A}),
-    ("Afebrile, continent, normal perianal sensation.", {"fever": A, "urinary-incontinence": A, "saddle-anaesthesia": A}),
+    (
+        "Afebrile, continent, normal perianal sensation.",
+        {"fever": A, "urinary-incontinence": A, "saddle-anaesthesia": A},
+    ),
     ("No weakness, continent, normal anal tone.", {"urinary-incontinence": A, "loss-of-anal-tone": A}),
     ("No red flags (fever, weight loss, cancer).", {"fever": A, "cancer": A}),
     ("Denies: fever, weight loss.", {"fever": A, "unexplained-weight-loss": A}),
@@ -61,7 +73,10 @@ CASES = [
     ("No h/o cancer.", {"cancer": A}),
     ("PMH: osteoporosis, migraine.", {"osteoporosis": H, "migraine": H}),
     ("3-week history of back pain.", {"back-pain": P}),
-    ("Previous appendicectomy, now right iliac fossa pain.", {"appendicectomy": H, "right-lower-quadrant-pain": P}),
+    (
+        "Previous appendicectomy, now right iliac fossa pain.",
+        {"appendicectomy": H, "right-lower-quadrant-pain": P},
+    ),
     ("Head injury in 2015.", {"head-injury": H}),
     ("Fell off a ladder 5 years ago.", {"trauma": H}),
     ("No fever, history of cancer.", {"fever": A, "cancer": H}),
@@ -72,7 +87,7 @@ CASES = [
     ("His wife is pregnant.", {"pregnancy": None}),
     ("Mother of two with back pain.", {"back-pain": P}),
     ("Her husband says she has a fever.", {"fever": P}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from gateway.consult.judgement import Fit
+from gateway.consult.result import CitedVariant, Consultation, LookedAt
+from gateway.consult.scenario import Fact
+from gateway.consult.scope import Polarity
+from gateway.consult.selection import Decision
 from gateway.model import (
     Abstention,
     AbstentionReason,
@@ -34,7 +39,8 @@ from gateway.model import (
 from gateway.question import accepted_question
 from gateway.rest.limits import SiteLimits
 from gateway.validation import StatementFlag, ValidatedCitation, ValidatedStatement, ValidationCounts
-from radref.errors import InvalidInput, NotFound, Unimplemented
+from radref.appropriateness.model import Criteria, Procedure, RadiationLevel, Urgency, Variant
+from radref.errors import InvalidInput, NotFound
 from radref.service.context import current_call
 
 MAX_CHARACTERS = 4000
@@ -101,6 +107,40 @@ ABSTAINED = replace(
     abstention=Abstention(AbstentionReason.INSUFFICIENT_EVIDENCE, "Ask more specifically."),
 )
 
+VARIANT = CitedVariant(
+    Variant(
+        id="headache-x",
+        topic_id="headache",
+        topic_title="Headache",
+        title="Sudden headache. Initial imaging.",
+        population="adult",
+        urgency=Urgency.EMERGENCY,
+        criteria=Criteria(all=("headache",)),
+        keywords=("headache",),
+        narrative="",
+        procedures=(Procedure("ct", "CT head without IV contrast", 9, RadiationLevel.MEDIUM, "First."),),
+        kb_version="1-synthetic",
+        synthetic=True,
+    ),
+    CITED,
+)
+CONSULTATION = Consultation(
+    outcome=Outcome.ANSWERED,
+    decision=Decision.RECOMMENDED,
+    chosen=VARIANT,
+    procedures=VARIANT.variant.procedures,
+    facts=(Fact("headache", Polarity.PRESENT, "Headache"),),
+    assumptions=("adult",),
+    open_questions=(),
+    abstention=None,
+    notices=(NOTICE,),
+    banner="SYNTHETIC",
+    candidates=(LookedAt(VARIANT, Fit.FITS, (), 0.03),),
+    validation=ValidationCounts(),
+    timings={"embed": 1.0, "select": 2.0},
+    versions=VERSIONS,
+)
+
 
 @dataclass(slots=True)
 class FakeDesk:
@@ -153,8 +193,14 @@ class FakeDesk:
         finally:
             self.closed.set()
 
-    async def consult(self, scenario: str) -> object:
-        raise Unimplemented("Consult is not in this release")
+    async def consult(self, scenario: str, *, actor: str = "") -> Consultation:
+        call = current_call()
+        self.calls.append(call.method if call else "")
+        self.asked.append(scenario)
+        if self.error:
+            raise self.error
+        accepted_question(scenario, MAX_CHARACTERS, field="scenario")
+        return CONSULTATION
 
     async def source(self, citation_id: str) -> Source:
         if self.error:

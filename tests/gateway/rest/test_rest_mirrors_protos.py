@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.descriptor import Descriptor, EnumDescriptor
 from pydantic import BaseModel
 
-from gateway.rest.models import answers, passages, requests
+from gateway.rest.models import answers, consults, passages, requests
 from radref.api.common.v1 import documents_pb2
 from radref.api.gateway.v1 import answer_pb2, consult_pb2, gateway_pb2
 
@@ -21,6 +21,8 @@ MODELS = (
     *(answers.ValidationCounts, answers.StageTiming, answers.Versions, answers.TokenUsage),
     *(answers.SearchResponse, answers.PromptResponse, answers.GenerateResponse),
     *(answers.StreamSources, answers.StreamEnd),
+    *(consults.ConsultResponse, consults.ConsultVariant, consults.ConsultProcedure, consults.ScenarioFact),
+    consults.ConsultCandidate,
 )
 FILES = (documents_pb2, answer_pb2, consult_pb2, gateway_pb2)
 # What an unset enumeration means in JSON; elsewhere it is never sent.

@@ -94,11 +94,33 @@ async def test_a_source_resolves() -> None:
     assert head.headers["content-length"] == response.headers["content-length"]
 
 
-async def test_consult_is_not_in_this_release() -> None:
+async def test_a_consult_shows_the_rated_procedures_and_what_was_read() -> None:
     async with client(FakeDesk()) as http:
         response = await http.post("/v1/consult", json={"scenario": "Headache."})
-    assert response.status_code == 501
-    assert response.json()["reason"] == "NOT_IN_THIS_RELEASE"
+    body = response.json()
+    assert response.status_code == 200
+    assert (body["outcome"], body["decision"]) == ("answered", "recommended")
+    assert body["variant"] == {
+        "id": "headache-x",
+        "topic": "Headache",
+        "title": "Sudden headache. Initial imaging.",
+        "citation_id": CITED,
+    }
+    assert body["procedures"] == [
+        {
+            "name": "CT head without IV contrast",
+            "rating": 9,
+            "category": "usually_appropriate",
+            "radiation_level": "medium",
+            "comment": "First.",
+            "citation_ids": [CITED],
+        }
+    ]
+    assert body["facts"] == [{"concept": "headache", "polarity": "present", "evidence": "Headache"}]
+    assert body["assumptions"] == ["adult"]
+    assert body["banner"] == "SYNTHETIC"
+    assert body["candidates"][0]["fit"] == "fits"
+    assert body["abstention"] is None
 
 
 @pytest.mark.parametrize(
