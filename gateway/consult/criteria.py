@@ -189,7 +189,8 @@ def _known(text: str, terminology: Terminology) -> Term | None:
     lasting = _LASTING.search(text)
     if lasting is not None and (inner := text[: lasting.start()].strip()):
         term = _term(inner, terminology)
-        if not isinstance(term, WordsTerm):
+        # In "breastfeeding or stopped within three months" the time belongs to the second one.
+        if not any(isinstance(one, WordsTerm) for one in terms_in(term)):
             return _lasting(term, lasting)
     return _qualified(text, terminology, only_known=True)
 
@@ -201,7 +202,8 @@ def _whole(text: str, terminology: Terminology) -> Term | None:
     }
     best: Found[tuple[str, bool]] | None = None
     for hit in terminology.phrases.find(words):
-        if content <= set(range(hit.first, hit.last + 1)) and (best is None or _rank(hit) < _rank(best)):
+        covers = content <= set(range(hit.first, hit.last + 1))
+        if covers and (best is None or _rank(hit, terminology) < _rank(best, terminology)):
             best = hit
     if best is None or not content:
         return None
@@ -209,9 +211,12 @@ def _whole(text: str, terminology: Terminology) -> Term | None:
     return ConceptTerm(concept, Asked.PRESENT if present else Asked.ABSENT)
 
 
-def _rank(hit: Found[tuple[str, bool]]) -> tuple[bool, bool]:
-    # What is written without a gap and says that it is so goes first.
-    return hit.gapped, not hit.value[1]
+def _rank(hit: Found[tuple[str, bool]], terminology: Terminology) -> tuple[bool, bool, int]:
+    # What is written without a gap and says that it is so goes first; of two concepts of the same name the
+    # narrower one, of two that are denied the wider.
+    concept, present = hit.value
+    depth = len(terminology.ancestors[concept])
+    return hit.gapped, not present, -depth if present else depth
 
 
 def _qualified(text: str, terminology: Terminology, *, only_known: bool = False) -> Term | None:
@@ -301,7 +306,10 @@ def _lasting(term: Term, match: re.Match[str]) -> LastingTerm:
     raw = match["count"].lower()
     days = (_COUNTS[raw] if raw in _COUNTS else float(raw)) * _UNIT_DAYS[match["unit"].rstrip("s").lower()]
     op, tail = (match["op"] or "").lower(), (match["tail"] or "").lower()
-    if op in ("more than", "over", "at least", "longer than", "beyond") or tail in ("more", "longer"):
+    if op in ("more than", "over", "longer than", "beyond"):
+        # "more than 48 hours" leaves 48 hours out.
+        return LastingTerm(term, least=days + 0.01)
+    if op == "at least" or tail in ("more", "longer"):
         return LastingTerm(term, least=days)
     if op in ("less than", "under"):
         # "less than six weeks" leaves six weeks out.
