@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gateway.consult.phrases import PhraseBook
 from gateway.consult.words import Kind, Word, key_of
 
 _UNITS = {
@@ -45,17 +46,24 @@ _SINCE = {
     )
     for word in words.split()
 }
-# "last week", "on Saturday", "this morning", "over the weekend": when it began; days, upper bounds.
-_THAT = frozenset(map(key_of, "last this on earlier late".split()))
-_THEN = {
-    key_of(word): days
-    for words, days in (
-        ("morning afternoon evening", 0.5),
-        ("night", 1.0),
-        ("week weekend monday tuesday wednesday thursday friday saturday sunday", 13.0),
-    )
-    for word in words.split()
-}
+# What tells the day or the time of day of an event: days at least, days at most.
+_CALENDAR = PhraseBook(
+    [
+        (
+            "(today|tonight|just now|(this|earlier this|in the) (morning|afternoon|evening)|сегодня)",
+            (0.0, 0.9),
+        ),
+        ("(last night|overnight|вчера|прошлой ночью)", (0.0, 1.9)),
+        ("[on|last|this] (monday|tuesday|wednesday|thursday|friday|saturday|sunday)", (0.0, 7.0)),
+        ("[on|over|at|last|this] [the|this|last] weekend", (0.0, 7.0)),
+        ("(в|во) (понедельник|вторник|среду|четверг|пятницу|субботу|воскресенье)", (0.0, 7.0)),
+        ("this week", (0.0, 7.0)),
+        ("(last week|на прошлой неделе)", (1.0, 14.0)),
+        ("(this month|last month|в прошлом месяце)", (1.0, 61.0)),
+        ("(last year|в прошлом году)", (1.0, 731.0)),
+    ],
+    {},
+)
 _AGO = frozenset(map(key_of, "ago previously earlier back before назад".split()))
 _RATES = frozenset(map(key_of, "every per each".split()))
 _SINCE_WORD = key_of("since")
@@ -68,6 +76,8 @@ class Duration:
 
     Attributes:
         ago: it says when something was, not how long it lasts.
+        least: days at least, where it says so by a day or a time of day: "on Saturday" is 0 to 7 days ago.
+            None = exactly `days`.
     """
 
     days: float
@@ -76,6 +86,12 @@ class Duration:
     sentence: int
     ago: bool
     evidence: str
+    least: float | None = None
+
+    @property
+    def by_calendar(self) -> bool:
+        """It names a day or a time of day."""
+        return self.least is not None
 
 
 def durations_of(text: str, words: Sequence[Word], taken: Sequence[tuple[int, int]]) -> tuple[Duration, ...]:
@@ -85,6 +101,12 @@ def durations_of(text: str, words: Sequence[Word], taken: Sequence[tuple[int, in
         taken: [start, end) of the text that tells an age or a gestation.
     """
     found = [duration for index in range(len(words)) if (duration := _at(text, words, index)) is not None]
+    spans = {(duration.first, duration.last) for duration in found}
+    found += [
+        duration
+        for duration in _by_calendar(text, words)
+        if not any(first <= duration.last and duration.first <= last for first, last in spans)
+    ]
     return tuple(
         duration
         for duration in found
@@ -96,6 +118,21 @@ def durations_of(text: str, words: Sequence[Word], taken: Sequence[tuple[int, in
             start < words[duration.last].end and words[duration.first].start < end for start, end in taken
         )
     )
+
+
+def _by_calendar(text: str, words: Sequence[Word]) -> list[Duration]:
+    return [
+        Duration(
+            hit.value[1],
+            hit.first,
+            hit.last,
+            words[hit.first].sentence,
+            ago=True,
+            evidence=text[words[hit.first].start : words[hit.last].end],
+            least=hit.value[0],
+        )
+        for hit in _CALENDAR.find(words)
+    ]
 
 
 def _at(text: str, words: Sequence[Word], index: int) -> Duration | None:
@@ -123,8 +160,6 @@ def _at(text: str, words: Sequence[Word], index: int) -> Duration | None:
             if key(ahead) in _SINCE:
                 days, last = _SINCE[key(ahead)], ahead
                 break
-    elif word.key in _THAT and key(index + 1) in _THEN:
-        days, last = _THEN[key(index + 1)], index + 1
     elif word.key == _YESTERDAY and key(index - 1) != _SINCE_WORD:
         days = 1.0
     if days is None or key(index - 1) in _RATES:

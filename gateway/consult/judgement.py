@@ -33,6 +33,8 @@ _POPULATION_CONCEPTS = {
     "postpartum": "postpartum",
     "child": "child",
     "adolescent": "child",
+    "lactating": "breastfeeding",
+    "breastfeeding": "breastfeeding",
 }
 
 
@@ -292,6 +294,7 @@ class _Judge:
     def _given(self) -> None:
         """Takes the assumptions that the text leaves open; one that it contradicts speaks against it."""
         given: set[str] = set()
+        spans: list[LastingTerm] = []
         for criterion in self._variant.assume:
             truth = self._view.truth(criterion.term)
             if truth is Truth.NO:
@@ -301,7 +304,9 @@ class _Judge:
             elif truth is Truth.UNKNOWN:
                 self._assumed.append(criterion.text)
                 given |= _positive_concepts(criterion.term)
-        self._view = replace(self._view, given=frozenset(given))
+                if isinstance(criterion.term, LastingTerm):
+                    spans.append(criterion.term)
+        self._view = replace(self._view, given=frozenset(given), given_spans=tuple(spans))
 
     def _partly_denied(self, term: Term) -> bool:
         return (

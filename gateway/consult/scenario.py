@@ -17,11 +17,15 @@ from gateway.consult.terminology.model import ConceptKind, Terminology
 from gateway.consult.words import Word, words_of
 
 ADULT_YEARS = 18.0
+# Who is called a boy, a girl or a child, and no adolescent, is younger than this.
+CHILD_BY_WORD_YEARS = 16.0
 # ACR and most guidelines call low back pain acute up to 4-6 weeks, and pain chronic from 12 weeks (IASP) on.
 ACUTE_DAYS = 42.0
 CHRONIC_DAYS = 84.0
 # Ages at which a patient may be pregnant, years (WHO: reproductive age is 15-49; wider, to be safe).
 FERTILE_YEARS = (12.0, 55.0)
+
+_SEXES = (patient.Sex.FEMALE.value, patient.Sex.MALE.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,8 @@ class Scenario:
 def read_scenario(text: str, terminology: Terminology) -> Scenario:
     """The facts of a scenario."""
     words = corrected(words_of(text, terminology.aliases), terminology.vocabulary, terminology.aliases)
-    mentions = list(mentions_of(text, words, terminology))
+    # Words of sex stand in a text for others too; `patient.sex_of` tells whose they are.
+    mentions = [one for one in mentions_of(text, words, terminology) if one.concept not in _SEXES]
     taken: list[tuple[int, int]] = []
 
     def add(concept: str, polarity: Polarity, first: int, last: int) -> None:
@@ -157,6 +162,9 @@ def _add_patient(
         _set(states, "adult", present=not child)
     elif Polarity.PRESENT in states["child"]:
         _set(states, "adult", present=False)
+    if sex is not patient.Sex.UNKNOWN:
+        for one in (patient.Sex.FEMALE, patient.Sex.MALE):
+            _set(states, one.value, present=sex is one)
     too_old = age is not None and age.years > FERTILE_YEARS[1]
     if (sex is patient.Sex.MALE or too_old) and not states["pregnancy"]:
         for concept in ("pregnancy", *terminology.descendants.get("pregnancy", ()), "postpartum"):
@@ -173,7 +181,9 @@ def _add_course(
     lasting = [
         duration
         for duration in durations
-        if duration.days >= 0.04 and (not duration.ago or duration.days <= ACUTE_DAYS)
+        if duration.days >= 0.04
+        and not duration.by_calendar
+        and (not duration.ago or duration.days <= ACUTE_DAYS)
     ]
     for duration in lasting:
         if duration.days >= CHRONIC_DAYS:

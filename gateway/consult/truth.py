@@ -18,7 +18,7 @@ from gateway.consult.criteria import (
     concepts_in,
 )
 from gateway.consult.durations import Duration
-from gateway.consult.scenario import ACUTE_DAYS, CHRONIC_DAYS, Scenario
+from gateway.consult.scenario import ACUTE_DAYS, ADULT_YEARS, CHILD_BY_WORD_YEARS, CHRONIC_DAYS, Scenario
 from gateway.consult.scope import Polarity
 from gateway.consult.terminology.model import ConceptKind, Terminology
 
@@ -39,6 +39,7 @@ class View:
     Attributes:
         given: concepts taken as present although the text does not speak of them.
         inferred: diagnoses that the findings suggest although nobody names them.
+        given_spans: how long something lasts or is past, taken as given.
         suspicion_counts: a diagnosis that is suspected counts as there: first imaging is asked on suspicion.
     """
 
@@ -47,6 +48,7 @@ class View:
     given: frozenset[str] = frozenset()
     inferred: frozenset[str] = frozenset()
     suspicion_counts: bool = False
+    given_spans: tuple[LastingTerm, ...] = ()
 
     def truth(self, term: Term) -> Truth:
         """Whether it holds."""
@@ -58,7 +60,7 @@ class View:
             case AgeTerm(least, below):
                 age = self.scenario.age
                 if age is None:
-                    return Truth.UNKNOWN
+                    return self._age_by_words(least, below)
                 return Truth.YES if least <= age < below else Truth.NO
             case LastingTerm():
                 return self._lasting(term)
@@ -66,6 +68,16 @@ class View:
                 return _all(self.truth(one) for one in terms)
             case AnyOf(terms):
                 return _any(self.truth(one) for one in terms)
+
+    def _age_by_words(self, least: float, below: float) -> Truth:
+        """A toddler is under 16, and an adult is not, though no age is told."""
+        if self.scenario.present("child"):
+            if least >= ADULT_YEARS:
+                return Truth.NO
+            if below >= CHILD_BY_WORD_YEARS and not self.scenario.polarities("adolescent"):
+                return Truth.YES
+        adult = self.scenario.present("adult") and not self.scenario.present("child")
+        return Truth.NO if adult and below <= ADULT_YEARS else Truth.UNKNOWN
 
     def _concept(self, term: ConceptTerm) -> Truth:
         states = self.scenario.polarities(term.concept)
@@ -120,12 +132,25 @@ class View:
         inner = self.truth(term.term)
         if inner in (Truth.NO, Truth.UNKNOWN):
             return inner
-        days = [duration.days for duration in self._durations(concepts_in(term.term))]
-        if days:
-            fits = [term.least <= value <= term.most for value in days]
-            if all(fits):
-                return inner
-            return Truth.MAYBE if any(fits) else Truth.NO
+        told = self._told_lasting(term, inner)
+        return inner if told is Truth.UNKNOWN and self._is_assumed(term) else told
+
+    def _is_assumed(self, term: LastingTerm) -> bool:
+        """That it lasts or is past that long is taken as given, of it or of something wider."""
+        return any(
+            term.least <= one.least
+            and one.most <= term.most
+            and all(
+                any(self.terminology.is_a(concept, wider) for wider in concepts_in(one.term))
+                for concept in concepts_in(term.term)
+            )
+            for one in self.given_spans
+        )
+
+    def _told_lasting(self, term: LastingTerm, inner: Truth) -> Truth:
+        fits = {_fits(span, term) for span in self._durations(concepts_in(term.term))}
+        if fits:
+            return inner if fits == {Truth.YES} else Truth.NO if fits == {Truth.NO} else Truth.MAYBE
         acute, chronic = self.scenario.present("acute-course"), self.scenario.present("chronic-course")
         if acute == chronic:
             return Truth.UNKNOWN
@@ -145,9 +170,12 @@ class View:
     def _durations(self, concepts: Iterable[str]) -> Sequence[Duration]:
         """How long it lasts: spans in the sentences that speak of it, else of the whole text."""
         wanted = tuple(concepts)
-        past = any(self.terminology.concepts[concept].kind is ConceptKind.EVENT for concept in wanted)
+        if any(self.terminology.concepts[concept].kind is ConceptKind.EVENT for concept in wanted):
+            return self._when(wanted)
         # Of a complaint, "4 days ago" tells when it began; "2 years ago" tells of something earlier.
-        spans = [span for span in self.scenario.durations if past or not span.ago or span.days <= ACUTE_DAYS]
+        told = [span for span in self.scenario.durations if not span.ago or span.days <= ACUTE_DAYS]
+        # "Last week" tells when it began, where nothing tells how long it lasts.
+        spans = [span for span in told if not span.by_calendar] or told
         sentences = {
             mention.sentence
             for mention in self.scenario.mentions
@@ -155,6 +183,29 @@ class View:
         }
         near = [span for span in spans if span.sentence in sentences]
         return near or spans
+
+    def _when(self, events: Sequence[str]) -> Sequence[Duration]:
+        """When an event was: of each sentence that tells it, the span nearest to it; else every span."""
+        nearest = []
+        for mention in self.scenario.mentions:
+            if not any(
+                self.terminology.is_a(mention.concept, event) or self.terminology.is_a(event, mention.concept)
+                for event in events
+            ):
+                continue
+            near = [span for span in self.scenario.durations if span.sentence == mention.sentence]
+            if near:
+                nearest.append(
+                    min(near, key=lambda span: max(span.first - mention.last, mention.first - span.last))
+                )
+        return nearest or self.scenario.durations
+
+
+def _fits(span: Duration, term: LastingTerm) -> Truth:
+    least = span.days if span.least is None else span.least
+    if term.least <= least and span.days <= term.most:
+        return Truth.YES
+    return Truth.NO if span.days < term.least or least > term.most else Truth.MAYBE
 
 
 def _present(states: frozenset[Polarity], persists: bool) -> Truth:
@@ -171,6 +222,11 @@ def _suspected(states: frozenset[Polarity], _persists: bool) -> Truth:
     if states & {Polarity.PRESENT, Polarity.SUSPECTED}:
         return Truth.MAYBE if Polarity.ABSENT in states else Truth.YES
     return Truth.NO if Polarity.ABSENT in states else Truth.UNKNOWN
+
+
+def _known(states: frozenset[Polarity], persists: bool) -> Truth:
+    # What is only suspected is not known.
+    return Truth.UNKNOWN if states == {Polarity.SUSPECTED} else _present(states, persists)
 
 
 def _known_or_suspected(states: frozenset[Polarity], persists: bool) -> Truth:
@@ -192,7 +248,7 @@ def _absent(states: frozenset[Polarity], persists: bool) -> Truth:
 _NOT = {Truth.YES: Truth.NO, Truth.NO: Truth.YES, Truth.MAYBE: Truth.MAYBE, Truth.UNKNOWN: Truth.UNKNOWN}
 _TRUTHS = {
     Asked.PRESENT: _present,
-    Asked.KNOWN: _present,
+    Asked.KNOWN: _known,
     Asked.SUSPECTED: _suspected,
     Asked.KNOWN_OR_SUSPECTED: _known_or_suspected,
     Asked.EARLIER: _earlier,

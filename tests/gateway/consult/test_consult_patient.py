@@ -100,7 +100,7 @@ def test_pregnancy(text: str, present: bool | None) -> None:
         ("pain since Tuesday", [7]),
         ("pain since adolescence", [1825]),
         ("three years of pain", [1095.75]),
-        ("lifted a box last week", [13]),
+        ("lifted a box last week", [14]),
         ("боль 5 дней", [5]),
         ("45-year-old", []),
         ("30 weeks pregnant", []),
