@@ -26,8 +26,8 @@
     | CT head without IV contrast | 9 | usually appropriate | medium | COMMENT | ct-head-wo |
 
 Lines without content are left out. Inside a list a semicolon, and inside the table a vertical bar, is written
-with a backslash before it (GitHub's rule for tables); backslashes right before one are doubled. Everything else
-stands as it is, so that names are found word for word.
+with a backslash before it (GitHub's rule for tables); backslashes right before one are doubled. Everything
+else stands as it is, so that names are found word for word.
 """
 
 from __future__ import annotations

@@ -1,0 +1,190 @@
+"""`radref kb load-variants` and `check-variants`: an appropriateness knowledge base from a file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from radref.api.common.v1 import documents_pb2
+from radref.api.ingest.v1 import ingest_pb2
+from radref.appropriateness.kb_file import KnowledgeBaseFile, read_kb
+from radref.appropriateness.messages import variant_to_proto
+from radref.appropriateness.model import Variant
+from radref.cli.actor import As, actor_name
+from radref.cli.names import failure_text
+from radref.cli.output import err, out, problem
+from radref.cli.questions import DataDir, client_for, run
+from radref.errors import InvalidInput, RadrefError
+from radref.knowledge_base import KnowledgeBase
+
+_TOPIC = "consult"
+_ID_PREFIX = "variant."
+# Jobs wait for each other in the service; more in flight would only queue there.
+_AT_ONCE = 4
+_WATCH_SECONDS = 3600.0
+_LIVE = (
+    documents_pb2.DOCUMENT_STATE_INDEXED,
+    documents_pb2.DOCUMENT_STATE_APPROVED,
+    documents_pb2.DOCUMENT_STATE_PARSED,
+)
+
+File = Annotated[Path, typer.Argument(help="Knowledge base file (form appropriateness-kb/2).")]
+
+
+class Verdict(StrEnum):
+    """What became of a variant."""
+
+    INDEXED = "indexed"
+    UNCHANGED = "unchanged"
+    WAITING = "waits for review"
+    WITHDRAWN = "withdrawn"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    variant: str
+    verdict: Verdict
+    reason: str = ""
+
+
+def check_variants(file: File) -> None:
+    """Check a knowledge base file without sending it. Exit code 1 when it has faults; each with its line."""
+    base = _read(file)
+    topics = len({variant.topic_id for variant in base.variants})
+    kind = ", synthetic" if base.synthetic else ""
+    out.print(
+        Text(
+            f"{file}: {len(base.variants)} variants of {topics} topics, version {base.version}{kind}; no faults"
+        )
+    )
+
+
+def load_variants(
+    file: File,
+    withdraw_missing: Annotated[
+        bool, typer.Option("--withdraw-missing", help="Withdraw variants that the file no longer holds.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Why they are withdrawn, for the audit trail.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    as_: As = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Load an appropriateness knowledge base: every variant a document with review, versions and withdrawal.
+
+    The whole file is checked before anything is sent. Exit code 1 when a variant failed.
+    """
+    base = _read(file)
+    if withdraw_missing and not reason.strip():
+        raise InvalidInput("say why: --reason TEXT goes into the audit trail", field="reason")
+
+    async def work() -> list[_Outcome]:
+        async with client_for(data_dir, actor_name(as_)) as client:
+            missing = await _missing(client.kb, base) if withdraw_missing else []
+            if dry_run:
+                _show_plan(base, missing)
+                return []
+            outcomes = await _load(client.kb, base.variants)
+            for document_id in missing:
+                outcomes.append(await _withdrawn(client.kb, document_id, reason))
+            return outcomes
+
+    outcomes = run(work())
+    if not dry_run:
+        _show(outcomes)
+
+
+def _read(file: Path) -> KnowledgeBaseFile:
+    base = read_kb(file)
+    if not base.variants:
+        raise InvalidInput(f"{file} holds no variants")
+    return base
+
+
+async def _missing(kb: KnowledgeBase, base: KnowledgeBaseFile) -> list[str]:
+    """Ids of live documents of variants that the file does not hold."""
+    kept = {f"{_ID_PREFIX}{variant.id}" for variant in base.variants}
+    documents = [document async for document in kb.list_documents(states=_LIVE, topics=(_TOPIC,))]
+    return sorted(
+        document.document_id
+        for document in documents
+        if document.document_id.startswith(_ID_PREFIX) and document.document_id not in kept
+    )
+
+
+async def _load(kb: KnowledgeBase, variants: Sequence[Variant]) -> list[_Outcome]:
+    places = asyncio.Semaphore(_AT_ONCE)
+    with Progress(
+        TextColumn("variants"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    ) as progress:
+        task = progress.add_task("variants", total=len(variants))
+
+        async def one(variant: Variant) -> _Outcome:
+            async with places:
+                outcome = await _submitted(kb, variant)
+            progress.advance(task)
+            return outcome
+
+        return list(await asyncio.gather(*(one(variant) for variant in variants)))
+
+
+async def _submitted(kb: KnowledgeBase, variant: Variant) -> _Outcome:
+    try:
+        response = await kb.submit_variant(variant_to_proto(variant))
+        if not response.job_id:
+            return _Outcome(variant.id, Verdict.UNCHANGED)
+        job = ingest_pb2.Job()
+        async for job in kb.watch_job(response.job_id, timeout=_WATCH_SECONDS):
+            pass
+    except RadrefError as exc:
+        return _Outcome(variant.id, Verdict.FAILED, exc.message)
+    if job.stage == ingest_pb2.JOB_STAGE_DONE:
+        return _Outcome(variant.id, Verdict.INDEXED)
+    if job.stage == ingest_pb2.JOB_STAGE_AWAIT_REVIEW:
+        return _Outcome(variant.id, Verdict.WAITING)
+    return _Outcome(variant.id, Verdict.FAILED, failure_text(job.failure))
+
+
+async def _withdrawn(kb: KnowledgeBase, document_id: str, reason: str) -> _Outcome:
+    variant = document_id.removeprefix(_ID_PREFIX)
+    try:
+        await kb.withdraw_document(document_id, reason=reason)
+    except RadrefError as exc:
+        return _Outcome(variant, Verdict.FAILED, exc.message)
+    return _Outcome(variant, Verdict.WITHDRAWN)
+
+
+def _show_plan(base: KnowledgeBaseFile, missing: Sequence[str]) -> None:
+    for variant in base.variants:
+        out.print(Text(f"would send {variant.id}: {variant.title}"))
+    for document_id in missing:
+        out.print(Text(f"would withdraw {document_id.removeprefix(_ID_PREFIX)}"))
+
+
+def _show(outcomes: Sequence[_Outcome]) -> None:
+    for outcome in outcomes:
+        if outcome.verdict is Verdict.FAILED:
+            problem(f"{outcome.variant}: {outcome.reason}")
+    counts = Counter(outcome.verdict for outcome in outcomes)
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    out.print(Text(f"{len(outcomes)} variants: {told}"))
+    waiting = [outcome.variant for outcome in outcomes if outcome.verdict is Verdict.WAITING]
+    if waiting:
+        out.print(Text(f"to approve one: radref kb approve {_ID_PREFIX}{waiting[0]}", style="dim"))
+    if counts[Verdict.FAILED]:
+        raise typer.Exit(1)
