@@ -2,9 +2,10 @@
 
 `paper` is what Paper A (Erizhokov et al., Data 2026, 11(6), 143) describes: children are ranked by RRF with
 equal weights inside each collection, the best 15 of each are kept, the best 90 of all, and the parents of the
-13 best are returned. `default` ranks parents instead: by the cosine of their best child and by the BM25 score
-of their whole text, both normalised and added over all collections at once. The figures that led there are in
-docs/retrieval.md.
+13 best are returned; in the appropriateness collection it is Paper B's BM25, see
+`retrieval_svc.variant_bm25`. `default` ranks parents instead: by the cosine of their best child and by the
+BM25 score of their whole text, both normalised and added over all collections at once. The figures that led
+there are in docs/retrieval.md.
 """
 
 from __future__ import annotations
@@ -39,6 +40,16 @@ class IdfScope(StrEnum):
     CORPUS = "corpus"
 
 
+class VariantRanking(StrEnum):
+    """What ranks a query of the appropriateness collection alone.
+
+    FUNNEL: the same as any other collection. OKAPI: rank_bm25's Okapi over its variants, no dense leg.
+    """
+
+    FUNNEL = "funnel"
+    OKAPI = "okapi"
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Every parameter of the funnel; `retrieval_svc.settings.ProfileSettings` says units and ranges.
@@ -61,6 +72,7 @@ class Profile:
     dense_weight: float
     language_centring: bool
     document_weight: float
+    variants: VariantRanking
 
     def __post_init__(self) -> None:
         if self.unit is RankingUnit.CHILDREN:
@@ -93,6 +105,7 @@ PAPER = Profile(
     dense_weight=0.5,
     language_centring=False,
     document_weight=0.0,
+    variants=VariantRanking.OKAPI,
 )
 # The weights are round numbers: 0.5 to 0.67 and 0 to 0.5 differ by no more than two or three of 68 questions
 # (docs/retrieval_ablation.md).
@@ -111,5 +124,6 @@ DEFAULT = Profile(
     dense_weight=0.6,
     language_centring=True,
     document_weight=1 / 3,
+    variants=VariantRanking.FUNNEL,
 )
 PROFILES = {"paper": PAPER, "default": DEFAULT}

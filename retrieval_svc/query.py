@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from radref.errors import InvalidInput
 from retrieval_svc.language_tags import language_range
-from retrieval_svc.model import Filters, Leg, Metadata
-from retrieval_svc.profiles import Profile
+from retrieval_svc.model import Filters, Leg, Metadata, StageRecord
+from retrieval_svc.profiles import Profile, VariantRanking
 from retrieval_svc.staging import check_document_id, check_version, unknown_topic
 
 MAX_QUERY = 20_000
@@ -59,13 +59,18 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A checked query: what is searched and how."""
+    """A checked query: what is searched and how.
+
+    Attributes:
+        okapi: `retrieval_svc.variant_search` answers it in place of the funnel; `legs` is BM25 then.
+    """
 
     text: str
     legs: tuple[Leg, ...]
     topics: tuple[str, ...]
     filters: Filters
     profile: Profile
+    okapi: bool
     preview: Preview | None = None
     want_candidates: bool = False
 
@@ -77,10 +82,12 @@ class Topics:
     Attributes:
         default: searched unless a query names topics.
         on_request: searched only when named (consult).
+        appropriateness: the one whose passages are clinical variants; there may be none of this name.
     """
 
     default: tuple[str, ...]
     on_request: tuple[str, ...]
+    appropriateness: str = "consult"
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -109,11 +116,19 @@ def plan(query: Query, topics: Topics, profile: Profile) -> Plan:
     if query.preview is not None:
         check_document_id(query.preview.document_id, "preview.document_id")
         check_version(query.preview.version, "preview.version")
+    searched = tuple(dict.fromkeys(query.topics)) or topics.default
+    okapi = (
+        profile.variants is VariantRanking.OKAPI
+        and searched == (topics.appropriateness,)
+        # Who names the dense leg wants it, and there is none beside Okapi.
+        and Leg.DENSE not in query.legs
+    )
     return Plan(
         text=query.text,
-        legs=tuple(dict.fromkeys(query.legs)) or tuple(Leg),
-        topics=tuple(dict.fromkeys(query.topics)) or topics.default,
+        legs=(Leg.BM25,) if okapi else tuple(dict.fromkeys(query.legs)) or tuple(Leg),
+        topics=searched,
         filters=query.filters,
+        okapi=okapi,
         profile=_limited(profile, query.limits),
         preview=query.preview,
         want_candidates=query.want_candidates,
@@ -149,6 +164,22 @@ def check_values(planned: Plan, documents: Mapping[str, Metadata], *, known: Cal
         for category in filters.source_categories:
             if category not in categories:
                 raise _unknown_value("source_categories", category, categories)
+
+
+def passes(filters: Filters, record: StageRecord) -> bool:
+    """Whether a version passes the filters; the same as the conditions that the stores make of them."""
+    metadata = record.metadata
+    languages = {tag.lower() for tag in filters.languages}
+    if languages and languages.isdisjoint(language_range(metadata.language)):
+        return False
+    if filters.source_categories and metadata.source_category not in filters.source_categories:
+        return False
+    if filters.document_ids and record.document_id not in filters.document_ids:
+        return False
+    if not (filters.year_from or filters.year_to):
+        return True
+    # An unknown year is in no range.
+    return max(1, filters.year_from) <= metadata.year <= (filters.year_to or metadata.year)
 
 
 def _unknown_value(name: str, value: str, there: Iterable[str]) -> InvalidInput:

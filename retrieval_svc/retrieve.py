@@ -30,6 +30,8 @@ from retrieval_svc.ranking import FusedChild, RankedParent
 from retrieval_svc.search import LegReport, Search
 from retrieval_svc.signals import COVERAGE_PARENTS, Signals, coverage
 from retrieval_svc.store.protocol import VectorStore
+from retrieval_svc.variant_ranking import rank_variants
+from retrieval_svc.variant_search import VariantSearch
 
 log = structlog.get_logger()
 
@@ -94,6 +96,7 @@ class Retriever:
         embed: makes the question's dense vector; raises RadrefError.
         embed_timeout: seconds after which the search goes on without the dense leg, > 0.
         search_timeout: seconds after which the search goes on without a collection, > 0.
+        variants: answers in the appropriateness collection where the profile says so.
         now: the clock, UTC; tells what is in force.
     """
 
@@ -107,6 +110,7 @@ class Retriever:
         search_timeout: float,
         profile: Profile,
         topics: Topics,
+        variants: VariantSearch,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._searched = searched
@@ -116,6 +120,7 @@ class Retriever:
         self._search_timeout = search_timeout
         self._profile = profile
         self._topics = topics
+        self._variants = variants
         self._now = now
 
     async def retrieve(self, query: Query) -> Retrieval:
@@ -152,9 +157,12 @@ class Retriever:
             terms=self._text.query(planned.text),
             in_force=lambda document_id: standings.of(document_id).in_force,
         )
-        ranked = await search_and_rank(
-            funnel, search, lambda: self._dense(planned, generation, search, timings), timings
-        )
+        if planned.okapi:
+            ranked = await rank_variants(funnel, search, self._variants, generation.store, timings)
+        else:
+            ranked = await search_and_rank(
+                funnel, search, lambda: self._dense(planned, generation, search, timings), timings
+            )
         _report(search)
         with stage_timer("parents") as clock:
             parents = await _parents(generation.store, ranked, snapshot, standings)

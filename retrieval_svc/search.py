@@ -137,6 +137,20 @@ class Search:
         found = await asyncio.gather(*(one(topics, vector) for vector, topics in groups.items()))
         return [hit for hits in found for hit in hits]
 
+    async def whole_topic(
+        self, topic: str, find: Callable[[], Awaitable[list[ParentHit]]], depth: int
+    ) -> list[ParentHit]:
+        """The best `depth` active parents of a topic as another ranking than the store's finds them.
+
+        Args:
+            find: all of them, best first.
+        """
+
+        async def all_of_them(limit: int) -> Found[ParentHit]:
+            return Found(await find(), 0.0)
+
+        return await self._search(Leg.BM25, [topic], all_of_them, depth)
+
     async def dense_of(
         self, vector: Sequence[float], parents: Mapping[str, Sequence[ParentKey]]
     ) -> dict[str, list[Hit]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from radref.api.retrieval.v1 import index_pb2_grpc, retrieval_pb2_grpc
+from radref.appropriateness.passage import parse
 from radref.service.channels import open_channel
 from radref.service.health import Component
 from radref.service.metrics import KB_DOCUMENTS
@@ -23,6 +24,7 @@ from retrieval_svc.service import IndexServicer, RetrievalServicer
 from retrieval_svc.settings import RetrievalSettings
 from retrieval_svc.store.protocol import GenerationStores, VectorStore
 from retrieval_svc.store.settings import QdrantStoreSettings
+from retrieval_svc.variant_search import VariantSearch
 
 log = structlog.get_logger()
 
@@ -61,6 +63,7 @@ async def compose(settings: RetrievalSettings) -> App:
         search_timeout=settings.search_timeout_seconds,
         profile=settings.profile.resolve(),
         topics=topics,
+        variants=VariantSearch(topics.appropriateness, parse),
     )
     maintenance = Maintenance(
         generations=generations,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from radref.service.settings import ServiceSettings
-from retrieval_svc.profiles import PROFILES, Fusion, IdfScope, Profile, RankingUnit
+from retrieval_svc.profiles import PROFILES, Fusion, IdfScope, Profile, RankingUnit, VariantRanking
 from retrieval_svc.query import Topics
 from retrieval_svc.store.settings import EdgeStoreSettings, StoreSettings
 
@@ -83,6 +83,12 @@ class ProfileSettings(BaseModel):
         "taking the parents of that many best children (paper)",
     )
 
+    variants: VariantRanking | None = Field(
+        default=None,
+        description="what ranks a query of appropriateness_topic alone: funnel, as in any other collection "
+        "(default), or okapi: BM25 as in Paper B over its variants, without the dense leg (paper)",
+    )
+
     def resolve(self) -> Profile:
         """The named profile with the overrides.
 
@@ -126,6 +132,11 @@ class RetrievalSettings(ServiceSettings, section="retrieval"):
     )
     topics_on_request: tuple[Topic, ...] = Field(
         default=("consult",), max_length=64, description="collections that are searched only when named"
+    )
+    appropriateness_topic: Topic = Field(
+        default="consult",
+        description="collection whose passages are clinical variants with rated procedures; "
+        "profile.variants is about it",
     )
     bm25_k: float = Field(
         default=1.2, gt=0, le=10, description="BM25 term frequency saturation; changing it needs a new index"
@@ -179,6 +190,9 @@ class RetrievalSettings(ServiceSettings, section="retrieval"):
         names = (*self.topics, *self.topics_on_request)
         if len(set(names)) != len(names):
             raise ValueError("a topic is named twice")
+        # The default may be missing: a site need not have such a collection.
+        if "appropriateness_topic" in self.model_fields_set and self.appropriateness_topic not in names:
+            raise ValueError("appropriateness_topic is none of the topics")
         return self
 
     @model_validator(mode="after")
@@ -188,4 +202,4 @@ class RetrievalSettings(ServiceSettings, section="retrieval"):
 
     @property
     def collections(self) -> Topics:
-        return Topics(default=self.topics, on_request=self.topics_on_request)
+        return Topics(self.topics, self.topics_on_request, self.appropriateness_topic)

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from benchmarks.retrieval_ablation.outcomes import Ranks
 from benchmarks.retrieval_ablation.product_rows import ProductRow
 from benchmarks.retrieval_ablation.questions import Asked, Vectors
+from radref.appropriateness.passage import parse
 from radref.errors import Unavailable
 from retrieval_svc.generations import Generations
 from retrieval_svc.indexed_text import IndexedText
 from retrieval_svc.query import Query, Topics
 from retrieval_svc.retrieve import QueryEmbedding, Retriever
+from retrieval_svc.variant_search import VariantSearch
 
 # Long: a search that is late on a busy machine would change the figures.
 _TIMEOUT = 120.0
@@ -102,4 +104,5 @@ def _retriever(row: ProductRow, index: OpenIndex, vectors: Vectors, topics: Topi
         search_timeout=_TIMEOUT,
         profile=row.profile,
         topics=topics,
+        variants=VariantSearch(topics.appropriateness, parse),
     )

@@ -194,6 +194,10 @@ class VectorStore(Protocol):
         """Parents by key; those that are not stored are left out."""
         ...
 
+    async def parents_of(self, stages: Sequence[str]) -> list[Parent]:
+        """Every parent of these stagings, in any order."""
+        ...
+
     async def stored_stages(self) -> dict[str, PointCounts]:
         """Points of every staging that owns any, complete or not, by its id."""
         ...

@@ -248,8 +248,10 @@ class _Points(api.PointsServicer):
     async def Scroll(self, request: Any, context: Any) -> Any:  # noqa: N802
         async def work() -> Any:
             offset = GrpcToRest.convert_point_id(request.offset) if request.HasField("offset") else None
+            selected = request.filter if request.HasField("filter") else None
             records, following = await self._local.scroll(
                 request.collection_name,
+                scroll_filter=GrpcToRest.convert_filter(selected) if selected else None,
                 limit=request.limit,
                 offset=offset,
                 with_payload=GrpcToRest.convert_with_payload_selector(request.with_payload),

@@ -25,6 +25,8 @@ from retrieval_svc.retrieve import EmbedQuery, QueryEmbedding, Retriever
 from retrieval_svc.staging import Batch, NewChild, NewParent, StageHeader
 from retrieval_svc.store.edge.generations import EdgeGenerations
 from retrieval_svc.store.protocol import GenerationState, GenerationStores, VectorStore
+from retrieval_svc.variant_search import ParseVariant, VariantSearch
+from tests.retrieval.variant_texts import variant_from
 
 DIMENSION = 32
 FINGERPRINT = "feedfacecafebeef"
@@ -105,6 +107,7 @@ class Kit:
     stores: GenerationStores
     topics: Topics = TOPICS
     profile: Profile = DEFAULT
+    parse: ParseVariant = variant_from
     embed: EmbedQuery = embed
     clock: Clock = field(default_factory=Clock)
     bm25_headings: bool = False
@@ -134,6 +137,7 @@ class Kit:
             search_timeout=self.search_timeout,
             profile=self.profile,
             topics=self.topics,
+            variants=VariantSearch(self.topics.appropriateness, self.parse),
             now=self.clock.now,
         )
         self.maintenance = Maintenance(

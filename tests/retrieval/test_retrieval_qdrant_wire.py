@@ -89,6 +89,7 @@ READS: dict[str, tuple[str, Call]] = {
         lambda store: store.search_parents(["safety"], TERM, limit=5, filters=Filters()),
     ),
     "parents": ("Points.Get", lambda store: store.parents([ParentKey("stage-1", "c1")])),
+    "parents_of": ("Points.Scroll", lambda store: store.parents_of(["stage-1"])),
     "statistics": ("Points.Get", lambda store: store.statistics(["stage-1"])),
     "catalogue": ("Points.Scroll", lambda store: store.catalogue()),
     "stored_stages": ("Points.Facet", lambda store: store.stored_stages()),

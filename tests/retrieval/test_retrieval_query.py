@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from radref.errors import InvalidInput
@@ -25,6 +27,25 @@ def test_limits_override_the_profile() -> None:
 
 def test_consult_only_by_name() -> None:
     assert plan(Query("dose?", topics=("consult",)), TOPICS, DEFAULT).topics == ("consult",)
+
+
+def test_when_variants_are_ranked_by_okapi() -> None:
+    named = replace(TOPICS, appropriateness="glossary")
+    for topics, legs, searched, okapi in (
+        (("consult",), (), TOPICS, True),
+        (("consult", "consult"), (Leg.BM25,), TOPICS, True),
+        (("consult",), (Leg.DENSE,), TOPICS, False),
+        (("consult",), (Leg.BM25, Leg.DENSE), TOPICS, False),
+        (("consult", "safety"), (), TOPICS, False),
+        ((), (), TOPICS, False),
+        (("glossary",), (), named, True),
+        (("consult",), (), named, False),
+    ):
+        query = Query("dose?", topics=topics, legs=legs)
+        planned = plan(query, searched, PAPER)
+        assert planned.okapi == okapi
+        assert planned.legs == ((Leg.BM25,) if okapi else legs or tuple(Leg))
+        assert not plan(query, searched, DEFAULT).okapi
 
 
 @pytest.mark.parametrize(

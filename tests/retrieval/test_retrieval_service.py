@@ -319,3 +319,12 @@ def test_settings() -> None:
         RetrievalSettings(topics=("a", "a"))
     with pytest.raises(ValueError, match="topics"):
         RetrievalSettings(topics=("../x",))
+
+
+def test_setting_of_the_appropriateness_collection() -> None:
+    assert RetrievalSettings().collections.appropriateness == "consult"
+    assert RetrievalSettings(topics_on_request=()).collections.all == RetrievalSettings().topics
+    named = RetrievalSettings(topics_on_request=("acr",), appropriateness_topic="acr")
+    assert named.collections.appropriateness == "acr"
+    with pytest.raises(ValueError, match="appropriateness_topic"):
+        RetrievalSettings(appropriateness_topic="consults")

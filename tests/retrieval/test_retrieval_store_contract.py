@@ -158,6 +158,7 @@ async def test_empty(store: VectorStore) -> None:
     assert (await store.search_parents(TOPICS, term, limit=5, filters=Filters())).hits == []
     assert await store.statistics(["s"]) == {}
     assert await store.parents([ParentKey("s", "c")]) == {}
+    assert await store.parents_of(["s"]) == []
     assert await store.catalogue() == ([], [])
     assert await store.stored_stages() == {}
     counts = await store.counts()
@@ -297,6 +298,23 @@ async def test_parents(store: VectorStore) -> None:
     found = await store.parents([ParentKey("stage-1", "c1"), ParentKey("stage-2", "c1")])
     assert found == {ParentKey("stage-1", "c1"): parent("stage-1")}
     assert found[ParentKey("stage-1", "c1")].terms.tolist() == [1, 2**31 - 1]
+
+
+async def test_parents_of_stagings(store: VectorStore) -> None:
+    """More than are read at once, and nothing of other stagings."""
+    one, two, other = record(), record("stage-2", topic="physics"), record("stage-3")
+    await store.initialise(IDENTITY)
+    names = [f"c{number}" for number in range(300)]
+    await store.add_parents(one, [indexed(one, {1: 1.0}, identifier=name) for name in names])
+    for stage in (two, other):
+        await store.add_parents(stage, [indexed(stage, {1: 1.0})])
+    await store.flush("safety")
+    found = await store.parents_of(["stage-1", "stage-2", "nobody"])
+    assert sorted(parent.key for parent in found) == sorted(
+        [*(ParentKey("stage-1", name) for name in names), ParentKey("stage-2", "c1")]
+    )
+    assert parent("stage-2") in found
+    assert await store.parents_of([]) == []
 
 
 async def test_records(store: VectorStore) -> None:

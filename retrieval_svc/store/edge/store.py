@@ -56,6 +56,8 @@ from retrieval_svc.store.protocol import Found, PointCounts, StoreCounts
 # Term counts of 64 stagings are some MB of base64.
 _READ_BATCH = 64
 _SCROLL_PAGE = 1000
+# Nothing else in the process runs while the engine reads a page: some 10 ms.
+_PARENTS_PAGE = 100
 # About 120 MB; an embedded index that holds more children than this still works, its searches take longer.
 _CHILDREN_KEPT = 200_000
 _PARENTS_KEPT = 50_000
@@ -225,6 +227,19 @@ class EdgeStore:
                 parent = payloads.parent_from(points.payload_of(record))
                 found[parent.key] = self._parents_read[parent.key] = parent
             self._parents_read.trim()
+        return found
+
+    async def parents_of(self, stages: Sequence[str]) -> list[Parent]:
+        found: list[Parent] = []
+        offset: Any = None
+        while self._identity is not None and stages:
+            request = edge.ScrollRequest(
+                offset=offset, limit=_PARENTS_PAGE, filter=of_stages(stages), with_payload=True
+            )
+            records, offset = await self._plain["parents"].ask(lambda engine: engine.scroll(request))  # noqa: B023
+            found += [payloads.parent_from(points.payload_of(record)) for record in records]
+            if offset is None:
+                break
         return found
 
     async def stored_stages(self) -> dict[str, PointCounts]:

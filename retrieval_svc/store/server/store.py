@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from qdrant_client import models
 
@@ -46,6 +46,7 @@ T = TypeVar("T")
 
 # 128 parents of 1,800 tokens take about 1 MB.
 _WRITE_BATCH = 128
+_PARENTS_PAGE = 128
 # About 120 MB; an index that holds more children than this still works, its searches take longer.
 _CHILDREN_KEPT = 200_000
 _PARENTS_KEPT = 50_000
@@ -234,6 +235,28 @@ class ServerStore:
             points.made_from(payload_of(record), points.PARENT, payloads.parent_from) for record in records
         ]
         return {parent.key: parent for parent in found}
+
+    async def parents_of(self, stages: Sequence[str]) -> list[Parent]:
+        found: list[Parent] = []
+        offset: Any = None
+        while self._identity is not None and stages:
+            records, offset = await self._server.read(
+                lambda client, seconds: client.scroll(
+                    self._names.parents,
+                    scroll_filter=of_stages(stages),
+                    limit=_PARENTS_PAGE,
+                    offset=offset,  # noqa: B023 - awaited here
+                    with_payload=True,
+                    timeout=seconds,
+                )
+            )
+            found += [
+                points.made_from(payload_of(record), points.PARENT, payloads.parent_from)
+                for record in records
+            ]
+            if offset is None:
+                break
+        return found
 
     async def stored_stages(self) -> dict[str, PointCounts]:
         if self._identity is None:

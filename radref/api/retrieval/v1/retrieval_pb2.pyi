@@ -37,7 +37,7 @@ class RetrieveRequest(_message.Message):
     """Also return every fused child, not only those of the returned parents."""
     @_builtins.property
     def legs(self) -> _containers.RepeatedScalarFieldContainer[_documents_pb2.SearchLeg.ValueType]:
-        """Legs to search; empty = all."""
+        """Legs to search; empty = all. In profile paper a query of the consult collection alone has no dense leg unless it is named."""
 
     @_builtins.property
     def limits(self) -> _documents_pb2.SearchLimits:
@@ -168,7 +168,7 @@ class RetrievedParent(_message.Message):
     dense_score: _builtins.float
     """Best cosine of its children, -1 to 1; absent without a dense leg."""
     bm25_score: _builtins.float
-    """BM25 score, >= 0, of its whole text (profile default) or of its best child; absent when BM25 did not find it."""
+    """BM25 score, >= 0, of its whole text (profile default) or of its best child; absent when BM25 did not find it. In profile paper, for the consult collection alone: rank_bm25's Okapi."""
     @_builtins.property
     def passage(self) -> _documents_pb2.Passage:
         """The passage."""
@@ -286,7 +286,9 @@ class QuerySignals(_message.Message):
     best_dense: _builtins.float
     """Best cosine of any child, -1 to 1; absent without a dense leg."""
     best_bm25: _builtins.float
-    """Best BM25 score of any parent (profile default) or child, >= 0; absent without a BM25 leg."""
+    """Best BM25 score of any parent (profile default) or child, >= 0; absent without a BM25 leg. In profile paper, for the consult
+    collection alone: the best score of rank_bm25's Okapi, 0 when no variant has one above 0.
+    """
     term_coverage: _builtins.float
     """Share of the question's content terms (stems, stopwords removed) that stand in the first five parents or their headings, 0 to 1."""
     margin: _builtins.float
