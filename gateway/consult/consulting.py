@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import structlog
-from radref.appropriateness.passage import parse
 
 from gateway.consult import wording
 from gateway.consult.choosing import Choice, choose
@@ -37,6 +36,7 @@ from gateway.ports import Generating, Searching
 from gateway.question import accepted_question
 from gateway.validation import ValidationCounts
 from radref.appropriateness.model import Procedure
+from radref.appropriateness.passage import parse
 from radref.service.metrics import stage_timer
 
 log = structlog.get_logger()
@@ -113,7 +113,8 @@ class Consulting:
             SearchQuery(
                 text=text,
                 legs=(Leg.BM25,) if paper else (),
-                limits=Limits(parents=settings.candidates),
+                # A variant may be several children: enough of them that each is found.
+                limits=Limits(per_collection=4 * settings.candidates, parents=settings.candidates),
                 filters=Filters(topics=(settings.topic,)),
             )
         )

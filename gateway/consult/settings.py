@@ -27,7 +27,7 @@ class ConsultSettings(BaseModel):
     )
     topic: str = Field(default="consult", description="collection of the appropriateness variants")
     candidates: int = Field(
-        default=13, ge=1, le=13, description="variants that are looked at, best retrieved first"
+        default=50, ge=1, le=250, description="variants that are looked at, best retrieved first"
     )
     min_score: float = Field(
         default=2.0, ge=0, description="profile paper: BM25 score below which it abstains (Paper B: 2.0)"

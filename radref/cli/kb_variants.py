@@ -16,8 +16,9 @@ from rich.text import Text
 
 from radref.api.common.v1 import documents_pb2
 from radref.api.ingest.v1 import ingest_pb2
-from radref.appropriateness.kb_file import KnowledgeBaseFile, read_kb
-from radref.appropriateness.messages import variant_to_proto
+from radref.appropriateness.kb_file import KnowledgeBase as AppropriatenessBase
+from radref.appropriateness.kb_file import read_kb
+from radref.appropriateness.messages import variant_message
 from radref.appropriateness.model import Variant
 from radref.cli.actor import As, actor_name
 from radref.cli.names import failure_text
@@ -62,11 +63,8 @@ def check_variants(file: File) -> None:
     base = _read(file)
     topics = len({variant.topic_id for variant in base.variants})
     kind = ", synthetic" if base.synthetic else ""
-    out.print(
-        Text(
-            f"{file}: {len(base.variants)} variants of {topics} topics, version {base.version}{kind}; no faults"
-        )
-    )
+    held = f"{len(base.variants)} variants of {topics} topics, version {base.version}{kind}"
+    out.print(Text(f"{file}: {held}; no faults"))
 
 
 def load_variants(
@@ -103,14 +101,14 @@ def load_variants(
         _show(outcomes)
 
 
-def _read(file: Path) -> KnowledgeBaseFile:
+def _read(file: Path) -> AppropriatenessBase:
     base = read_kb(file)
     if not base.variants:
         raise InvalidInput(f"{file} holds no variants")
     return base
 
 
-async def _missing(kb: KnowledgeBase, base: KnowledgeBaseFile) -> list[str]:
+async def _missing(kb: KnowledgeBase, base: AppropriatenessBase) -> list[str]:
     """Ids of live documents of variants that the file does not hold."""
     kept = {f"{_ID_PREFIX}{variant.id}" for variant in base.variants}
     documents = [document async for document in kb.list_documents(states=_LIVE, topics=(_TOPIC,))]
@@ -145,12 +143,11 @@ async def _load(kb: KnowledgeBase, variants: Sequence[Variant]) -> list[_Outcome
 
 async def _submitted(kb: KnowledgeBase, variant: Variant) -> _Outcome:
     try:
-        response = await kb.submit_variant(variant_to_proto(variant))
+        response = await kb.submit_variant(variant_message(variant))
         if not response.job_id:
             return _Outcome(variant.id, Verdict.UNCHANGED)
-        job = ingest_pb2.Job()
-        async for job in kb.watch_job(response.job_id, timeout=_WATCH_SECONDS):
-            pass
+        states = [job async for job in kb.watch_job(response.job_id, timeout=_WATCH_SECONDS)]
+        job = states[-1]
     except RadrefError as exc:
         return _Outcome(variant.id, Verdict.FAILED, exc.message)
     if job.stage == ingest_pb2.JOB_STAGE_DONE:
@@ -169,7 +166,7 @@ async def _withdrawn(kb: KnowledgeBase, document_id: str, reason: str) -> _Outco
     return _Outcome(variant, Verdict.WITHDRAWN)
 
 
-def _show_plan(base: KnowledgeBaseFile, missing: Sequence[str]) -> None:
+def _show_plan(base: AppropriatenessBase, missing: Sequence[str]) -> None:
     for variant in base.variants:
         out.print(Text(f"would send {variant.id}: {variant.title}"))
     for document_id in missing:
