@@ -12,6 +12,7 @@ from radref.appropriateness.kb_file import read_kb
 from radref.errors import InvalidInput
 from tests.evaluation.eval_fake_consult import kb_file, set_file
 
+SAMPLES = Path(__file__).parents[2] / "samples" / "appropriateness"
 SCENARIO = "  - {id: S1, query: fell on the knee, variant: knee-acute, top_procedure: scan-a}"
 
 
@@ -45,6 +46,13 @@ def test_a_set_is_read_scenarios_first(tmp_path: Path) -> None:
         ("", ""),
         ("Breast lump", ""),
     ]
+
+
+def test_the_sample_set_fits_the_sample_base() -> None:
+    items = load_scenarios(SAMPLES / "dev_set.yaml")
+    expected = expectations(items, read_kb(SAMPLES / "kb.yaml"), "dev_set.yaml")
+    assert sum(bool(each.top_procedure_name) for each in expected) == 12
+    assert sum(item.expect == "abstain" for item in items) == 13
 
 
 def test_a_set_may_hold_one_kind_only(tmp_path: Path) -> None:
