@@ -140,6 +140,54 @@ def calibrate(
 
 
 @app.command()
+def consult(
+    kb: Annotated[Path, typer.Option(help="Knowledge base of variants, YAML, appropriateness-kb/2.")],
+    scenario_set: Annotated[
+        Path, typer.Option("--set", help="Scenarios and probes, YAML, appropriateness-eval/1.")
+    ],
+    runs: Annotated[
+        int, typer.Option(min=1, max=100, help="Ask the set so often; the figures are of the first run.")
+    ] = 1,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="default or paper: how the own system consults. With --target only a label in the result."
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw what the evidence gate does at each threshold here (SVG).")
+    ] = None,
+    data_dir: DataDir = None,
+    target: TargetOption = None,
+    json_out: JsonOut = None,
+    timeout: Timeout = 60.0,
+) -> None:
+    """Right variants, refused probes and citations of Consult on a set of scenarios."""
+    console = Console(stderr=True)
+
+    async def measure() -> None:
+        from evaluation.consult.command import ConsultOptions, measure_consult
+        from evaluation.consult.tables import consult_tables
+        from evaluation.results import write_text
+
+        options = ConsultOptions(
+            kb=kb,
+            scenario_set=scenario_set,
+            runs=runs,
+            profile=profile,
+            data_dir=data_dir,
+            target=chosen_target(target or (), data_dir),
+            timeout=timeout,
+        )
+        measured = await measure_consult(options, console)
+        if plot is not None:
+            write_text(plot, measured.plot)
+        show(measured.result, consult_tables(measured.result), json_out, console)
+
+    run(measure, console)
+
+
+@app.command()
 def retrieval(
     dataset: Annotated[Path, typer.Option(help="Folder in BEIR form, or XQuAD with xquad.LANGUAGE.json.")],
     legs: Annotated[

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from evaluation.bounded import for_each
 from radref.api.common.v1 import documents_pb2, errors_pb2
@@ -31,6 +31,29 @@ _UNDER_WAY = frozenset(
 
 
 @dataclass(frozen=True)
+class Submitted:
+    """What the service made of a submission; no job = it was there already, under `stored_id`."""
+
+    stored_id: str
+    job_id: str
+
+
+class Submission(Protocol):
+    """Something to index."""
+
+    @property
+    def document_id(self) -> str: ...
+
+    async def submit(self, client: RadrefClient) -> Submitted:
+        """Hands it to the ingest service, once.
+
+        Raises:
+            RadrefError: it was not taken.
+            OSError: it cannot be read.
+        """
+
+
+@dataclass(frozen=True)
 class Upload:
     """A document to index. `read` returns its bytes and may raise OSError."""
 
@@ -38,6 +61,11 @@ class Upload:
     file_name: str
     metadata: documents_pb2.DocumentMetadata
     read: Callable[[], bytes]
+
+    async def submit(self, client: RadrefClient) -> Submitted:
+        data = await asyncio.to_thread(self.read)
+        response = await client.submit_file(data, self.file_name, self.metadata, document_id=self.document_id)
+        return Submitted(response.document_id, response.job_id)
 
 
 @dataclass(frozen=True)
@@ -79,7 +107,7 @@ def corpus_uploads(folder: Path) -> list[Upload]:
 
 async def ingest(
     client: RadrefClient,
-    uploads: Iterable[Upload],
+    uploads: Iterable[Submission],
     *,
     window: int,
     on_result: Callable[[UploadResult], None],
@@ -101,7 +129,7 @@ async def ingest(
     pending = list(uploads)
     results: list[UploadResult | None] = [None] * len(pending)
 
-    async def settle(item: tuple[int, Upload]) -> None:
+    async def settle(item: tuple[int, Submission]) -> None:
         index, upload = item
         result = await _settle(client, upload)
         results[index] = result
@@ -112,12 +140,11 @@ async def ingest(
     return await _confirm_duplicates(client, [result for result in results if result], on_result)
 
 
-async def _settle(client: RadrefClient, upload: Upload) -> UploadResult:
+async def _settle(client: RadrefClient, upload: Submission) -> UploadResult:
     try:
-        data = await asyncio.to_thread(upload.read)
-        response = await _submit(client, upload, data)
-        if response.duplicate:
-            return UploadResult(upload.document_id, response.document_id, "duplicate")
+        response = await _submit(client, upload)
+        if not response.job_id:
+            return UploadResult(upload.document_id, response.stored_id, "duplicate")
         reason = await _follow(client, response.job_id)
     except (Unavailable, Overloaded):
         raise
@@ -125,16 +152,14 @@ async def _settle(client: RadrefClient, upload: Upload) -> UploadResult:
         return UploadResult(upload.document_id, "", "refused", f"{error.reason}: {error.message}")
     except OSError as error:
         return UploadResult(upload.document_id, "", "refused", f"cannot be read: {error.strerror or error}")
-    return UploadResult(upload.document_id, response.document_id, "refused" if reason else "indexed", reason)
+    return UploadResult(upload.document_id, response.stored_id, "refused" if reason else "indexed", reason)
 
 
-async def _submit(client: RadrefClient, upload: Upload, data: bytes) -> ingest_pb2.SubmitDocumentResponse:
+async def _submit(client: RadrefClient, upload: Submission) -> Submitted:
     attempt = 0
     while True:
         try:
-            return await client.submit_file(
-                data, upload.file_name, upload.metadata, document_id=upload.document_id
-            )
+            return await upload.submit(client)
         except (Overloaded, Unavailable) as error:
             attempt += 1
             if attempt == ATTEMPTS:

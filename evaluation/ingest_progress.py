@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from evaluation.ingest_corpus import Upload, UploadResult, ingest
+from evaluation.ingest_corpus import Submission, UploadResult, ingest
 from evaluation.progress import progress_on
 from radref.client import RadrefClient
 from radref.errors import PreconditionFailed
@@ -15,7 +15,7 @@ _SHOWN = 20
 
 
 async def ingest_with_progress(
-    client: RadrefClient, uploads: Sequence[Upload], *, window: int, console: Console
+    client: RadrefClient, uploads: Sequence[Submission], *, window: int, console: Console
 ) -> list[UploadResult]:
     """`ingest`, shown to people; refused documents are named, since no question on them can be answered.
 

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +34,18 @@ class Addresses:
 
 @asynccontextmanager
 async def ephemeral_stack(
-    data_dir: Path | None, *, command: Sequence[str] = UP_COMMAND, ready_seconds: float = READY_SECONDS
+    data_dir: Path | None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    command: Sequence[str] = UP_COMMAND,
+    ready_seconds: float = READY_SECONDS,
 ) -> AsyncIterator[Addresses]:
     """Starts all services, yields their addresses once they serve, stops them at the end.
 
     Args:
         data_dir: where the system keeps its data; None = a temporary folder that is removed at the end.
+        settings: what differs from the settings of the environment, by path, e.g.
+            "retrieval.profile.name".
         command: what starts the system; gets `--data-dir DIR --ports-file FILE`.
         ready_seconds: longest wait until it serves.
 
@@ -64,6 +70,7 @@ async def ephemeral_stack(
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=asyncio.subprocess.STDOUT,
+                env=os.environ | _environment(settings or {}),
                 start_new_session=True,
             )
         try:
@@ -77,6 +84,15 @@ async def ephemeral_stack(
                 raise Unavailable(message) from error
         finally:
             await _stop(process)
+
+
+def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings by path as the services' environment: RADREF_SECTION_FIELD, "__" before a nested field."""
+    variables = {}
+    for path, value in settings.items():
+        section, _, fields = path.partition(".")
+        variables[f"RADREF_{section}_{fields.replace('.', '__')}".upper()] = value
+    return variables
 
 
 async def _ready(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +53,15 @@ def parse_target(values: Sequence[str]) -> Target | None:
 
 @asynccontextmanager
 async def open_system(
-    target: Target | None, data_dir: Path | None, console: Console
+    target: Target | None,
+    data_dir: Path | None,
+    console: Console,
+    *,
+    settings: Mapping[str, str] | None = None,
 ) -> AsyncIterator[System]:
     """Connects to `target`, or starts an own system on `data_dir` and stops it at the end.
+
+    `settings` of the own system, by path, stand above those of the environment; see `ephemeral_stack`.
 
     Raises:
         Unavailable: the own system does not start or ended by itself.
@@ -74,7 +80,7 @@ async def open_system(
     status = console.status("Starting the services ...")
     status.start()
     try:
-        async with ephemeral_stack(data_dir) as addresses:
+        async with ephemeral_stack(data_dir, settings=settings) as addresses:
             status.stop()
             async with RadrefClient(gateway=addresses.gateway, ingest=addresses.ingest) as client:
                 yield System(client, can_ingest=True)

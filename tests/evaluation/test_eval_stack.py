@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import tempfile
@@ -105,3 +106,19 @@ async def test_a_system_that_dies_is_named_as_the_cause(tmp_path: Path) -> None:
     ):
         await measure()
     await ended(int(pids.read_text(encoding="utf-8").split()[1]))
+
+
+async def test_settings_reach_the_services_through_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RADREF_RETRIEVAL_PROFILE__NAME", "default")
+    monkeypatch.setenv("RADREF_GATEWAY_RERANK", "true")
+    shown = UP.replace(
+        "def stop", 'pathlib.Path(data, "seen").write_text(json.dumps(dict(os.environ)))\ndef stop', 1
+    )
+    settings = {"retrieval.profile.name": "paper", "gateway.consult.profile": "paper"}
+    async with ephemeral_stack(tmp_path, settings=settings, command=up(shown)):
+        seen = json.loads((tmp_path / "seen").read_text(encoding="utf-8"))
+    assert seen["RADREF_RETRIEVAL_PROFILE__NAME"] == seen["RADREF_GATEWAY_CONSULT__PROFILE"] == "paper"
+    assert seen["RADREF_GATEWAY_RERANK"] == "true"
+    assert os.environ["RADREF_RETRIEVAL_PROFILE__NAME"] == "default"

@@ -1,0 +1,1 @@
+"""`radref eval consult`: imaging appropriateness on scenarios and probes."""
