@@ -25,9 +25,9 @@
     |---|---|---|---|---|---|
     | CT head without IV contrast | 9 | usually appropriate | medium | COMMENT | ct-head-wo |
 
-Lines without content are left out. Inside a list a semicolon, and inside the table a vertical bar, is written
-with a backslash before it (GitHub's rule for tables); backslashes right before one are doubled. Everything
-else stands as it is, so that names are found word for word.
+Lines without content are left out. Inside a list a semicolon, and inside the table a vertical bar, has a
+backslash before it (`radref.appropriateness.separated`). Everything else stands as it is, so that names are
+found word for word.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from typing import NoReturn
 
 from radref.appropriateness.model import Category, Criteria, Procedure, RadiationLevel, Urgency, Variant
 from radref.appropriateness.rules import problems
+from radref.appropriateness.separated import joined, split
 
 FORM = "appropriateness-kb/2"
 BLANK_LINE = "\n\n"
@@ -109,9 +110,9 @@ def _facts(variant: Variant) -> Iterator[tuple[str, str]]:
     for name, label in _CRITERIA.items():
         items = getattr(variant.criteria, name)
         if items:
-            yield label, _joined(items)
+            yield label, joined(items, ";", "; ")
     if variant.keywords:
-        yield "Keywords", _joined(variant.keywords)
+        yield "Keywords", joined(variant.keywords, ";", "; ")
     yield "Knowledge base", variant.kb_version
     if variant.synthetic:
         yield "Synthetic", _SYNTHETIC
@@ -134,8 +135,8 @@ def _variant(title: str, facts: dict[str, str], narrative: str, procedures: tupl
         title=title,
         population=_fact(facts, "Population"),
         urgency=Urgency(urgency),
-        criteria=Criteria(**{name: _items(facts.get(label, "")) for name, label in _CRITERIA.items()}),
-        keywords=_items(facts.get("Keywords", "")),
+        criteria=Criteria(**{name: _items(facts, label) for name, label in _CRITERIA.items()}),
+        keywords=_items(facts, "Keywords"),
         narrative=narrative,
         procedures=procedures,
         kb_version=_fact(facts, "Knowledge base"),
@@ -159,16 +160,20 @@ def _fact(facts: dict[str, str], label: str) -> str:
     return facts[label]
 
 
+def _items(facts: dict[str, str], label: str) -> tuple[str, ...]:
+    return tuple(split(facts[label], ";")) if label in facts else ()
+
+
 def _row(procedure: Procedure) -> str:
     cells = (
-        _escaped(procedure.name, "|"),
+        procedure.name,
         str(procedure.rating),
         _CATEGORIES[procedure.category],
         procedure.radiation_level.value,
-        _escaped(procedure.comment, "|"),
+        procedure.comment,
         procedure.id,
     )
-    return f"| {' | '.join(cells)} |"
+    return f"| {joined(cells, '|', ' | ')} |"
 
 
 def _procedures(table: str) -> Iterator[Procedure]:
@@ -176,31 +181,11 @@ def _procedures(table: str) -> Iterator[Procedure]:
     if tuple(lines[:2]) != _TABLE_HEAD:
         _refuse("the table of procedures has other columns")
     for line in lines[2:]:
-        cells = [_unescaped(cell, "|") for cell in re.split(r" (?<!\\)\| ", f" {line} ")[1:-1]]
+        cells = split(line.removeprefix("|").removesuffix("|"), "|")
         if len(cells) != 6 or not re.fullmatch("[1-9]", cells[1]) or cells[3] not in list(RadiationLevel):
             _refuse("a row of the table of procedures is not complete")
         name, rating, _, radiation, comment, procedure_id = cells
         yield Procedure(procedure_id, name, int(rating), RadiationLevel(radiation), comment)
-
-
-def _joined(items: tuple[str, ...]) -> str:
-    return "; ".join(_escaped(item, ";") for item in items)
-
-
-def _items(text: str) -> tuple[str, ...]:
-    if not text:
-        return ()
-    return tuple(_unescaped(item, ";") for item in re.split(r"(?<!\\); ", text))
-
-
-def _escaped(text: str, separator: str) -> str:
-    return re.sub(rf"(\\*){re.escape(separator)}", rf"\1\1\\{separator}", text)
-
-
-def _unescaped(text: str, separator: str) -> str:
-    return re.sub(
-        rf"(\\+){re.escape(separator)}", lambda found: "\\" * (len(found[1]) // 2) + separator, text
-    )
 
 
 def _refuse(why: str) -> NoReturn:

@@ -41,7 +41,7 @@ _POPULATION = re.compile(r"[^\W_]+(-[^\W_]+)*")
 # hyphens), halves of characters, private and unassigned ones, separators of lines and paragraphs.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
-# Where in a variant, e.g. ("criteria", "all", 2) or ("procedures", 0, "rating"), by the model's names.
+# Where in a variant, by the names of the model, e.g. ("criteria", "all", 2) or ("procedures", 0, "rating").
 Path = tuple[str | int, ...]
 
 
