@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.consult.phrases import Found
-from gateway.consult.terminology.model import Terminology
+from gateway.consult.terminology.model import ConceptKind, Terminology
 from gateway.consult.words import Kind, key_of, words_of
 
 
@@ -117,16 +117,19 @@ _AGE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# "three weeks", "the last three weeks", "the last week".
 _SPAN = (
+    r"(?:(?:the\s+(?:last|past)\s+)?"
     r"(?P<count>\d+(?:\.\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)[\s-]*"
+    r"|the\s+(?:last|past)\s+)"
     r"(?P<unit>hours?|days?|weeks?|months?|years?)"
 )
 _LASTING = re.compile(
     rf"""
-    [,\s]+(?:of|for|lasting|within|in|after|persisting|present)?\s*(?:the\s+(?:last|past)\s+)?
+    [,\s]+(?:of|for|lasting|within|in|after|persisting|present)?\s*
     (?P<op>less[ ]than|under|at[ ]most|up[ ]to|no[ ]more[ ]than|no[ ]longer[ ]than
         |more[ ]than|over|at[ ]least|longer[ ]than|beyond)?\s*
-    (?:the\s+(?:last|past)\s+)?{_SPAN}
+    {_SPAN}
     (?:\s+(?:or\s+(?P<tail>less|more|longer)|duration|ago|old|after[ ](?:delivery|birth)))?$
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -191,7 +194,7 @@ def _known(text: str, terminology: Terminology) -> Term | None:
         term = _term(inner, terminology)
         # In "breastfeeding or stopped within three months" the time belongs to the second one.
         if not any(isinstance(one, WordsTerm) for one in terms_in(term)):
-            return _lasting(term, lasting)
+            return _lasting(term, lasting, terminology)
     return _qualified(text, terminology, only_known=True)
 
 
@@ -271,7 +274,8 @@ def _either(text: str, terminology: Terminology) -> Term | None:
     for place, part in enumerate(parts):
         attempts = [part]
         if place > 0:
-            attempts += [f"{' '.join(head[:size])} {part}" for size in range(len(head) - 1, 0, -1)]
+            sizes = (*range(len(head) - 1, 0, -1), len(head))
+            attempts += [f"{' '.join(head[:size])} {part}" for size in sizes]
         if place < len(parts) - 1:
             attempts += [f"{part} {' '.join(tail[size:])}" for size in range(1, len(tail))]
         known = next(
@@ -302,8 +306,16 @@ def _age(match: re.Match[str]) -> AgeTerm:
     return AgeTerm(first, first + 1)
 
 
-def _lasting(term: Term, match: re.Match[str]) -> LastingTerm:
-    raw = match["count"].lower()
+def _lasting(term: Term, match: re.Match[str], terminology: Terminology) -> Term:
+    if isinstance(term, AnyOf) and len({_is_state(one, terminology) for one in term.terms}) > 1:
+        # Of "breastfeeding or stopped within three months" only the event has a time.
+        return AnyOf(
+            tuple(
+                one if _is_state(one, terminology) else _lasting(one, match, terminology)
+                for one in term.terms
+            )
+        )
+    raw = (match["count"] or "one").lower()
     days = (_COUNTS[raw] if raw in _COUNTS else float(raw)) * _UNIT_DAYS[match["unit"].rstrip("s").lower()]
     op, tail = (match["op"] or "").lower(), (match["tail"] or "").lower()
     if op in ("more than", "over", "longer than", "beyond"):
@@ -315,6 +327,11 @@ def _lasting(term: Term, match: re.Match[str]) -> LastingTerm:
         # "less than six weeks" leaves six weeks out.
         return LastingTerm(term, most=days - 0.5)
     return LastingTerm(term, most=days)
+
+
+def _is_state(term: Term, terminology: Terminology) -> bool:
+    kinds = {terminology.concepts[concept].kind for concept in concepts_in(term)}
+    return kinds == {ConceptKind.PATIENT}
 
 
 def terms_in(term: Term) -> Iterator[Term]:

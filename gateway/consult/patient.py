@@ -70,6 +70,14 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 
+_WHOSE = re.compile(r"\b(?:her|his|their|my)\s+$", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"\b(?<!new )(?<!expectant )(?<!nursing )(?<!young )(?<!single )"
+    r"(?:(?:grand)?(?:mother|father|ma|pa)|mum|mom|dad|sister|brother|aunt|uncle|son|daughter|cousin|parents?)"
+    r"\b(?! of\b)",
+    re.IGNORECASE,
+)
+
 
 class Sex(StrEnum):
     """As told."""
@@ -96,8 +104,16 @@ def age_of(text: str) -> Told | None:
             overlaps = any(match.start() < end and start < match.end() for start, end, _ in found)
             if told is not None and not overlaps:
                 found.append((match.start(), match.end(), told))
+    # "her four-month-old", "grandmother had cancer in her eighties": unless no other age is told.
+    found = [one for one in found if not _of_another(text, one[0])] or found
     ages = {round(told.years, 1) for _, _, told in found}
     return found[0][2] if len(ages) == 1 else None
+
+
+def _of_another(text: str, start: int) -> bool:
+    """Whether the words before an age, in its part of the sentence, speak of another person."""
+    clause = re.split(r"[.,;:!?\n]", text[:start])[-1]
+    return bool(_WHOSE.search(clause) or _RELATIVE.search(clause))
 
 
 def _told(match: re.Match[str]) -> Told | None:
