@@ -15,7 +15,7 @@ _TOKEN = re.compile(
     r"""
       (?P<sign>(?<!\w)[+\-−–]ve\b)
     | (?P<number>\d+(?:[.,]\d+)?)
-    | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)
+    | (?P<word>(?<!\w)x[-\s]?rays?\b|[^\W\d_]+(?:['’][^\W\d_]+)*)
     | (?P<break>[;!?\n]+|\.+(?=[\s"')\]]|$))
     | (?P<mark>[^\w\s])
     """,
@@ -93,7 +93,7 @@ def key_of(word: str) -> str:
     if not folded.isascii():
         return str(russian.stem_word(unicodedata.normalize("NFKC", folded)))
     if len(folded) > 4:
-        folded = re.sub(r"our(?=$|s$|ed$|ing$|less$|al$)", "or", folded)
+        folded = re.sub(r"(?<=\w\w)our(?=$|s$|ed$|ing$|less$|al$)", "or", folded)
         folded = re.sub(r"is(?=e$|es$|ed$|ing$|ation)", "iz", folded)
         folded = re.sub(r"tre(?=$|s$)", "ter", folded)
         folded = re.sub(r"ll(?=ed$|ing$)", "l", folded)
@@ -124,7 +124,8 @@ def words_of(text: str, aliases: Mapping[str, str] | None = None) -> tuple[Word,
             if value_in_words is not None and raw.casefold() != "one":
                 found.append(Word(f"{value_in_words:g}", start, end, Kind.NUMBER, sentence, value_in_words))
                 continue
-            key = key_of(raw)
+            # "x-ray" is one word.
+            key = key_of(re.sub(r"[-\s]", "", raw))
             key = (aliases or {}).get(key, key)
             found.append(Word(key, start, end, Kind.WORD, sentence, written=raw.casefold()))
         elif match.lastgroup == "break":
