@@ -49,7 +49,9 @@ def mentions_of(text: str, words: Sequence[Word], terminology: Terminology) -> t
             if other.first <= hit.last and hit.first <= other.last
             for index in range(other.first, other.last + 1)
         }
-        polarity = scopes.polarity(hit.first, hit.last, others - overlapping, asked=diagnosis)
+        polarity = scopes.polarity(
+            hit.first, hit.last, others - overlapping, asked=diagnosis, gapped=hit.gapped
+        )
         if polarity is None:
             continue
         if not says_present:

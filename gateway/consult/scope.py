@@ -63,13 +63,15 @@ class Scopes:
         self._cues = _longest(book.find(words))
 
     def polarity(
-        self, first: int, last: int, mentioned: Collection[int], *, asked: bool = True
+        self, first: int, last: int, mentioned: Collection[int], *, asked: bool = True, gapped: bool = True
     ) -> Polarity | None:
         """Of a mention of words [first, last]; None = it is said of another person.
 
         Args:
             asked: a question mark behind it makes it a suspicion ("PE?"); not of a complaint, about which a
                 question is asked ("imaging for back pain?").
+            gapped: other words stand between its own, of which one may deny it ("lost no weight"); without
+                a gap the denial is a part of the name ("radiograph showed no fracture").
             mentioned: words of the other mentions; a cue that reaches back jumps over another mention only
                 where "and" or "or" joins the two.
         """
@@ -82,7 +84,7 @@ class Scopes:
         after = [
             place for place in self._cues if place.first > last and self._reached_back(place, last, mentioned)
         ]
-        if any(
+        if gapped and any(
             place.cue is Cue.NEGATES_AFTER and first < place.first and place.last < last
             for place in self._cues
         ):
