@@ -57,6 +57,10 @@ _CALENDAR = PhraseBook(
         ("[on|last|this] (monday|tuesday|wednesday|thursday|friday|saturday|sunday)", (0.0, 7.0)),
         ("[on|over|at|last|this] [the|this|last] weekend", (0.0, 7.0)),
         ("(в|во) (понедельник|вторник|среду|четверг|пятницу|субботу|воскресенье)", (0.0, 7.0)),
+        (
+            "(the day after|one day after|the next day|next day|the following day|the morning after)",
+            (0.0, 2.0),
+        ),
         ("this week", (0.0, 7.0)),
         ("(last week|на прошлой неделе)", (1.0, 14.0)),
         ("(this month|last month|в прошлом месяце)", (1.0, 61.0)),

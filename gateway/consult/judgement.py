@@ -245,7 +245,12 @@ class _Judge:
             return
         truths = {self._view.truth(ConceptTerm(concept)) for concept in wanted}
         name = " or ".join(sorted(word for word in population if word in _POPULATION_CONCEPTS))
-        if Truth.YES in truths:
+        # Of "pregnant or lactating" the criteria say more exactly who is meant: lactation that ended lately.
+        told = any(
+            concepts_in(criterion.term) & wanted and self._view.truth(criterion.term) is Truth.YES
+            for criterion in self._variant.any
+        )
+        if Truth.YES in truths or told:
             return
         if truths == {Truth.NO} or (
             "pregnant" in population and not truths & {Truth.MAYBE} and not self._scenario.may_be_pregnant
@@ -259,7 +264,12 @@ class _Judge:
             truth = self._view.truth(criterion.term)
             if truth is Truth.YES:
                 self._against.append(f"excluded by: {criterion.text}{self._quoted(criterion.term)}")
-            elif truth is Truth.MAYBE or self._partly(criterion.term) or self._in_wider_terms(criterion.term):
+            elif (
+                truth is Truth.MAYBE
+                or self._partly(criterion.term)
+                or self._in_wider_terms(criterion.term)
+                or self._when_is_open(criterion.term)
+            ):
                 self._open.append((f"unclear: {criterion.text}", f"{criterion.text}?"))
         for diagnosis in self._variant.diagnoses:
             label = self._terminology.concepts[diagnosis].label
@@ -269,14 +279,33 @@ class _Judge:
                 self._against.append(f"no suspicion any more: {label}{self._quoted(ConceptTerm(diagnosis))}")
 
     def _in_wider_terms(self, term: Term) -> bool:
-        """The text tells of a trauma and not how grave; the exclusion is of a major one."""
+        """The text tells of a trauma and not how grave; the exclusion is of a major one.
+
+        Not where a trauma is what the variant is about.
+        """
+        own = frozenset().union(
+            *(concepts_in(criterion.term) for criterion in (*self._variant.all, *self._variant.any))
+        )
         return any(
             self._view.truth(ConceptTerm(concept)) is Truth.UNKNOWN
             and any(
-                self._terminology.concepts[wider].decisive and self._scenario.present(wider)
+                self._terminology.concepts[wider].decisive
+                and self._scenario.present(wider)
+                and not any(self._terminology.is_a(one, wider) for one in own)
                 for wider in self._terminology.ancestors[concept]
             )
             for concept in concepts_in(term)
+        )
+
+    def _when_is_open(self, term: Term) -> bool:
+        """An exclusion of something recent is told without its time."""
+        if isinstance(term, AnyOf):
+            return any(self._when_is_open(one) for one in term.terms)
+        return (
+            isinstance(term, LastingTerm)
+            and term.most < float("inf")
+            and self._view.truth(term) is Truth.UNKNOWN
+            and self._view.truth(term.term) is Truth.YES
         )
 
     def _partly(self, term: Term) -> bool:
