@@ -15,6 +15,7 @@ from inference_svc.triton_tensors import Answer
 from radref.errors import Unavailable
 from radref.service.channels import CHANNEL_OPTIONS
 from radref.service.context import current_call, downstream_timeout
+from radref.service.tracing.spans import trace_headers
 
 _MODEL_INFER = "/inference.GRPCInferenceService/ModelInfer"
 _MIN_TIMEOUT_SECONDS = 0.001
@@ -105,7 +106,11 @@ class TritonClient:
         self._running += 1
         self._idle.clear()
         try:
-            serialized = await infer(request.SerializeToString(), timeout=max(timeout, _MIN_TIMEOUT_SECONDS))
+            serialized = await infer(
+                request.SerializeToString(),
+                timeout=max(timeout, _MIN_TIMEOUT_SECONDS),
+                metadata=tuple(trace_headers().items()),
+            )
         except grpc.aio.AioRpcError as exc:
             model = request.model_name
             raise error_of_call(exc, backend=self._backend, model=model, fields=fields) from None

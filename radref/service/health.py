@@ -33,7 +33,7 @@ class Component:
     Attributes:
         name: label of radref_backend_up, e.g. "inference".
         check: makes one real request; raises when the component does not answer.
-        timeout: seconds a check may take; longer where the first request makes a server load its model.
+        timeout: seconds the first check may take; longer where it makes a server load its model.
     """
 
     name: str
@@ -66,6 +66,9 @@ class Readiness:
         self._failures: dict[str, str] = {}
         self._draining = False
         self.serving = False
+        for component in components:
+            # From the start on: a backend that was never asked is not up.
+            BACKEND_UP.labels(backend=component.name).set(0)
 
     @property
     def waiting_for(self) -> list[str]:
@@ -76,14 +79,25 @@ class Readiness:
         await self._announce(health_pb2.HealthCheckResponse.NOT_SERVING)
 
     async def run(self) -> None:
-        """Checks until cancelled."""
+        """Checks until cancelled; each component for itself, so that one that hangs hides no other."""
+        async with asyncio.TaskGroup() as watching:
+            for component in self._components:
+                watching.create_task(self._keep_checking(component))
+            await self._announce_when_ready()
+            # Also with nothing to check: a background task that ends ends the process.
+            watching.create_task(asyncio.Event().wait())
+
+    async def _keep_checking(self, component: Component) -> None:
         while not self._draining:
-            await asyncio.gather(*(self._check(component) for component in self._components))
-            if not self.serving and not self.waiting_for and not self._draining:
-                self.serving = True
-                await self._announce(health_pb2.HealthCheckResponse.SERVING)
-                log.info("serving")
+            await self._check(component)
+            await self._announce_when_ready()
             await asyncio.sleep(SERVING_INTERVAL_SECONDS if self.serving else STARTING_INTERVAL_SECONDS)
+
+    async def _announce_when_ready(self) -> None:
+        if not self.serving and not self.waiting_for and not self._draining:
+            self.serving = True
+            await self._announce(health_pb2.HealthCheckResponse.SERVING)
+            log.info("serving")
 
     async def drain(self) -> None:
         self._draining = True
@@ -92,7 +106,7 @@ class Readiness:
 
     async def _check(self, component: Component) -> None:
         try:
-            async with asyncio.timeout(component.timeout):
+            async with asyncio.timeout(self._patience(component)):
                 await component.check()
         except Exception as exc:  # noqa: BLE001 - any failure means "not up"; it is reported, not hidden
             BACKEND_UP.labels(backend=component.name).set(0)
@@ -106,6 +120,10 @@ class Readiness:
             self._failures.pop(component.name, None)
             BACKEND_UP.labels(backend=component.name).set(1)
             self._answered.add(component.name)
+
+    def _patience(self, component: Component) -> float:
+        # Only a first answer may wait for a model to load; later, silence is an outage.
+        return CHECK_TIMEOUT_SECONDS if component.name in self._answered else component.timeout
 
     async def _announce(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for service in self._services:
