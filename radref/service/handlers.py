@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any, TypeAlias
 
@@ -16,6 +17,8 @@ def wrap_handler(handler: grpc.RpcMethodHandler, around: Around) -> grpc.RpcMeth
     """A handler of the same kind whose behaviour runs inside `around(context)`."""
     if handler.response_streaming:
         behaviour = handler.stream_stream if handler.request_streaming else handler.unary_stream
+        if inspect.iscoroutinefunction(behaviour):
+            return _writing(handler, behaviour, around)
 
         async def streaming(request: Any, context: Context) -> AsyncIterator[Any]:
             # Closed here, not by the garbage collector: what runs upstream stops when the caller goes.
@@ -44,3 +47,20 @@ def wrap_handler(handler: grpc.RpcMethodHandler, around: Around) -> grpc.RpcMeth
     return grpc.unary_unary_rpc_method_handler(
         unary, handler.request_deserializer, handler.response_serializer
     )
+
+
+def _writing(
+    handler: grpc.RpcMethodHandler, behaviour: Callable[[Any, Context], Awaitable[None]], around: Around
+) -> grpc.RpcMethodHandler:
+    """The other way to stream in grpc.aio, that of the health service: it writes to the context itself."""
+
+    async def writing(request: Any, context: Context) -> None:
+        async with around(context):
+            await behaviour(request, context)
+
+    make = (
+        grpc.stream_stream_rpc_method_handler
+        if handler.request_streaming
+        else grpc.unary_stream_rpc_method_handler
+    )
+    return make(writing, handler.request_deserializer, handler.response_serializer)
