@@ -27,7 +27,7 @@ class ServiceProcess:
         prefix = f"RADREF_{section.upper()}_"
         everything = {"DRAIN_WAIT_SECONDS": "0", **settings}
         # A file, not a pipe: nobody reads while the process runs.
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", module, "--listen", self.address),

@@ -146,5 +146,3 @@ async def test_a_name_with_one_dead_address_is_served_by_the_others() -> None:
     async with serving(OneSettings()) as address, stub_of("127.0.0.1:1", address) as stub:
         for _ in range(10):
             assert await name_of(stub)
-
-
