@@ -21,7 +21,7 @@ ATTEMPTS = 3
 # A replica that dies loses up to `max_inflight` (64) calls at a time, all to be made again; an outage must
 # not double the load of what comes back: 100 attempts more, then a fifth of the successes.
 _THROTTLING = {"maxTokens": 200, "tokenRatio": 0.2}
-_ROUND_ROBIN = {"loadBalancingConfig": [{"round_robin": {}}]}
+_ROUND_ROBIN: dict[str, list[dict[str, dict[str, str]]]] = {"loadBalancingConfig": [{"round_robin": {}}]}
 # For servers that are not ours: balanced, and nothing made again.
 BALANCED_ONLY = json.dumps(_ROUND_ROBIN)
 
