@@ -46,14 +46,16 @@ _IDEMPOTENT = {
 
 
 @cache
-def service_config(attempts: int) -> str:
+def service_config(attempts: int, *, health: bool) -> str:
     """The gRPC service config of a channel. gRPC keeps within the call's deadline.
 
     Args:
         attempts: how often a call that changes nothing is made at most, 2-5.
+        health: leave out replicas that say NOT_SERVING; only where each address is one replica.
     """
     config = {
         **_ROUND_ROBIN,
+        **({"healthCheckConfig": {"serviceName": ""}} if health else {}),
         "retryThrottling": _THROTTLING,
         "methodConfig": [
             {
@@ -68,7 +70,9 @@ def service_config(attempts: int) -> str:
                     "initialBackoff": "0.2s",
                     "maxBackoff": "2s",
                     "backoffMultiplier": 2,
-                    "retryableStatusCodes": ["UNAVAILABLE"],
+                    # CANCELLED by the server, not by the caller: what a grpc.aio server that stops does
+                    # to calls that have arrived and not begun.
+                    "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
                 },
             }
         ],

@@ -1,8 +1,10 @@
 """Channels to other radref services: request id, deadline and trace travel along, reconnects are quick.
 
-Every channel balances: a name with several addresses (a headless Service: "dns:///retrieval:7101" or just
-"retrieval:7101"), or a list ("ipv4:10.0.0.1:7101,10.0.0.2:7101"), gets its calls one after the other on each
-(docs/observability.md). With one address, a mesh's or a ClusterIP's, that changes nothing.
+Every channel balances: a name with several addresses, or a list, gets its calls one after the other on each.
+A target with a scheme ("dns:///retrieval-headless:7101", "ipv4:10.0.0.1:7101,10.0.0.2:7101") says besides
+that each address is one replica: the channel watches their health and leaves out who starts or stops. Plain
+host:port may be a proxy's or a ClusterIP's, behind which a watch would tell of one replica and stop all calls
+(docs/observability.md).
 """
 
 from __future__ import annotations
@@ -62,8 +64,8 @@ def open_channel(
     """A channel to a radref service.
 
     Args:
-        target: host:port, e.g. "127.0.0.1:7102", or another gRPC target; with TLS the host stands in the
-            other side's certificate.
+        target: host:port, e.g. "127.0.0.1:7102", or, where each address is one replica, a gRPC target with
+            its scheme; with TLS the host stands in the other side's certificate.
         tls: authorities and own certificate; files that are replaced later are picked up. None = no TLS.
         authorization: asked before every call; see `callers_authorization`. None = no header.
         attempts: how often a call that changes nothing is made while the service is not reached, >= 2; see
@@ -74,7 +76,8 @@ def open_channel(
     """
     outgoing = _Outgoing(authorization)
     interceptors = [_UnaryUnary(outgoing), _UnaryStream(outgoing), _StreamUnary(outgoing)]
-    everything = (*CHANNEL_OPTIONS, *_BETWEEN_US, ("grpc.service_config", service_config(attempts)))
+    config = service_config(attempts, health=_names_replicas(target))
+    everything = (*CHANNEL_OPTIONS, *_BETWEEN_US, ("grpc.service_config", config))
     if tls is None:
         return grpc.aio.insecure_channel(target, options=everything, interceptors=interceptors)
     return RenewedChannel(
@@ -83,6 +86,10 @@ def open_channel(
         ),
         CertificateFiles(tls),
     )
+
+
+def _names_replicas(target: str) -> bool:
+    return target.startswith(("dns:", "ipv4:", "ipv6:"))
 
 
 async def callers_authorization() -> str | None:

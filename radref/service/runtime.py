@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2_grpc
-from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import disable_created_metrics
 
@@ -26,6 +25,7 @@ from radref.service.exported_metrics import exported_by
 from radref.service.exposure import check_exposure, warn_of_open_doors
 from radref.service.guard import Guard, guard_of
 from radref.service.health import Component, Readiness
+from radref.service.health_service import HealthService
 from radref.service.interceptors import guarded
 from radref.service.logs import configure_logging
 from radref.service.loop_lag import LoopLag
@@ -135,11 +135,11 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     for service in app.services:
         service.add(service.servicer, server)
     names = [service.name for service in app.services]
-    health_servicer = HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    health_service = HealthService()
+    health_pb2_grpc.add_HealthServicer_to_server(health_service, server)
     reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    readiness = Readiness(health_servicer, names, app.components)
-    await readiness.start()
+    readiness = Readiness(health_service, names, app.components)
+    readiness.start()
 
     ports.open(server, settings)
     warn_of_open_doors(settings)
@@ -162,7 +162,7 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
         tasks.append(asyncio.create_task(_watch_parent(parent_pid, stop), name="parent"))
     code = await _until_stopped(stop, tasks)
 
-    await readiness.drain()
+    readiness.drain()
     log.info("draining")
     if code == 0:
         await asyncio.sleep(settings.drain_wait_seconds)

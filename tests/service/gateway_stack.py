@@ -11,10 +11,10 @@ from pathlib import Path
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1._async import HealthServicer
 
 from radref.api.gateway.v1 import gateway_pb2_grpc
 from radref.api.retrieval.v1 import retrieval_pb2, retrieval_pb2_grpc
+from radref.service.health_service import HealthService
 from tests.service.service_process import ServiceProcess, service_process
 from tests.service.test_process import free_ports
 
@@ -66,9 +66,9 @@ async def gateway_stack(data_dir: Path, **settings: str) -> AsyncIterator[Stack]
     retrieval = EmptyRetrieval()
     server = grpc.aio.server()
     retrieval_pb2_grpc.add_RetrievalServiceServicer_to_server(retrieval, server)
-    health = HealthServicer()
+    health = HealthService()
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
-    await health.set("", health_pb2.HealthCheckResponse.SERVING)
+    health.set("", health_pb2.HealthCheckResponse.SERVING)
     neighbours = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     await server.start()
     rest = f"127.0.0.1:{free_ports(1)[0]}"

@@ -10,16 +10,18 @@ import os
 
 from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
 from radref.errors import Unavailable
+from radref.service.health import Component
 from radref.service.runtime import App, Servicer, run_service
 from radref.service.settings import ServiceSettings
 
 
 class ReplicaSettings(ServiceSettings, section="inference"):
-    """`answers`: False = every call says that a backend is down."""
+    """`answers`: False = every call says that a backend is down; `ready`: False = it never gets ready."""
 
     name: str = ""
     hold: float = 0.0
     answers: bool = True
+    ready: bool = True
 
 
 class Replica(inference_pb2_grpc.InferenceServiceServicer):
@@ -35,11 +37,20 @@ class Replica(inference_pb2_grpc.InferenceServiceServicer):
         models = [inference_pb2.ModelDescription(id=self.settings.name, backend=str(os.getpid()))]
         return inference_pb2.DescribeResponse(models=models)
 
+    async def Generate(self, request, context):  # noqa: N802
+        await asyncio.sleep(self.settings.hold)
+        yield inference_pb2.GenerateResponse(delta=self.settings.name)
+
 
 async def compose(settings: ReplicaSettings) -> App:
     add = inference_pb2_grpc.add_InferenceServiceServicer_to_server
     name = inference_pb2.DESCRIPTOR.services_by_name["InferenceService"].full_name
-    return App(services=[Servicer(add, Replica(settings), name)])
+    components = [] if settings.ready else [Component("never", never)]
+    return App(services=[Servicer(add, Replica(settings), name)], components=components)
+
+
+async def never() -> None:
+    raise Unavailable("not today")
 
 
 if __name__ == "__main__":

@@ -4,16 +4,18 @@ import asyncio
 import re
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
 from radref.service.admission import Admission
 from radref.service.channels import open_channel
 from radref.service.guard import Guard
+from radref.service.health_service import HealthService
 from radref.service.interceptors import guarded
 from radref.service.server_options import server_options
 from radref.service.settings import ServiceSettings
@@ -62,18 +64,40 @@ async def test_replicas_get_equal_shares() -> None:
     assert counts == {"a": 50, "b": 50}
 
 
+async def describe(stub: inference_pb2_grpc.InferenceServiceStub) -> str:
+    return await name_of(stub)
+
+
+async def generate(stub: inference_pb2_grpc.InferenceServiceStub) -> str:
+    """Never made again."""
+    pieces = stub.Generate(inference_pb2.GenerateRequest(), timeout=30)
+    return "".join([piece.delta async for piece in pieces])
+
+
+Calling = Callable[[inference_pb2_grpc.InferenceServiceStub], Awaitable[str]]
+
+
 @pytest.mark.e2e
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-async def test_a_replica_that_ends_loses_no_call_that_changes_nothing(how: signal.Signals) -> None:
-    """Under load of eight callers: killed with calls in flight, and stopped as Kubernetes stops a pod."""
+@pytest.mark.parametrize(
+    ("how", "wait", "call"),
+    [
+        pytest.param(signal.SIGKILL, "0", describe, id="killed"),
+        pytest.param(signal.SIGTERM, "0", describe, id="stopped in a hurry"),
+        # As Kubernetes stops a pod: who watches its health is gone before it takes no more.
+        pytest.param(signal.SIGTERM, "1", describe, id="stopped"),
+        pytest.param(signal.SIGTERM, "1", generate, id="stopped, calls that nobody makes again"),
+    ],
+)
+async def test_a_replica_that_ends_loses_no_call(how: signal.Signals, wait: str, call: Calling) -> None:
+    """Under the load of eight callers, with calls in flight."""
     answers: list[str] = []
     done = asyncio.Event()
 
     async def keep_calling(stub: inference_pb2_grpc.InferenceServiceStub) -> None:
         while not done.is_set():
-            answers.append(await name_of(stub))
+            answers.append(await call(stub))
 
-    with two_replicas(HOLD="0.02") as (first, second):
+    with two_replicas(HOLD="0.02", DRAIN_WAIT_SECONDS=wait) as (first, second):
         async with stub_of(first.address, second.address) as stub:
             await until_both(stub)
             async with asyncio.TaskGroup() as callers:
@@ -87,6 +111,19 @@ async def test_a_replica_that_ends_loses_no_call_that_changes_nothing(how: signa
                 done.set()
     assert code == (0 if how is signal.SIGTERM else -signal.SIGKILL)
     assert set(answers[-20:]) == {"b"}
+
+
+@pytest.mark.e2e
+async def test_a_replica_that_is_not_ready_gets_no_calls() -> None:
+    with (
+        service_process(REPLICA, "inference", NAME="a", READY="false") as starting,
+        service_process(REPLICA, "inference", NAME="b") as ready,
+    ):
+        async with stub_of(starting.address, ready.address) as stub:
+            assert {await name_of(stub) for _ in range(50)} == {"b"}
+        # Behind a plain address there may be others: it is called, and says itself what is wrong.
+        async with open_channel(starting.address) as channel:
+            assert await name_of(inference_pb2_grpc.InferenceServiceStub(channel)) == "a"
 
 
 async def more(answers: list[str], count: int) -> None:
@@ -110,7 +147,8 @@ async def test_an_outage_is_not_made_worse_by_retries() -> None:
         attempts = max(attempts, int(number[1]))
 
     with service_process(REPLICA, "inference", ANSWERS="false") as only:
-        async with stub_of(only.address) as stub:
+        async with open_channel(only.address) as channel:
+            stub = inference_pb2_grpc.InferenceServiceStub(channel)
             for _ in range(6):
                 await asyncio.gather(*(failing(stub) for _ in range(50)))
     assert 300 < attempts <= 400
@@ -126,6 +164,9 @@ async def serving(settings: ServiceSettings) -> AsyncIterator[str]:
     guard = Guard(admission=Admission(8, 8))
     server = grpc.aio.server(interceptors=guarded(guard), options=server_options(settings))
     inference_pb2_grpc.add_InferenceServiceServicer_to_server(Told(), server)
+    health = HealthService()
+    health.set("", health_pb2.HealthCheckResponse.SERVING)
+    health_pb2_grpc.add_HealthServicer_to_server(health, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     try:
