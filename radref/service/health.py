@@ -15,7 +15,7 @@ import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from radref.errors import RadrefError, Unavailable
-from radref.service.health_service import HealthService, Status
+from radref.service.health_service import HealthService
 from radref.service.metrics import BACKEND_UP
 
 CHECK_TIMEOUT_SECONDS = 10.0
@@ -125,6 +125,6 @@ class Readiness:
         # Only a first answer may wait for a model to load; later, silence is an outage.
         return CHECK_TIMEOUT_SECONDS if component.name in self._answered else component.timeout
 
-    def _announce(self, status: Status) -> None:
+    def _announce(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for service in self._services:
             self._servicer.set(service, status)

@@ -14,17 +14,15 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from radref.errors import NotFound
 
-Status = health_pb2.HealthCheckResponse.ServingStatus
-
 
 class HealthService(health_pb2_grpc.HealthServicer):
     """What was set last, for who asks and for who watches. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._statuses: dict[str, Status] = {}
+        self._statuses: dict[str, health_pb2.HealthCheckResponse.ServingStatus] = {}
         self._changed = asyncio.Event()
 
-    def set(self, service: str, status: Status) -> None:
+    def set(self, service: str, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         """Sets the status of a service; "" = of the whole server."""
         self._statuses[service] = status
         changed, self._changed = self._changed, asyncio.Event()
@@ -41,7 +39,7 @@ class HealthService(health_pb2_grpc.HealthServicer):
     async def Watch(  # noqa: N802
         self, request: health_pb2.HealthCheckRequest, context: grpc.aio.ServicerContext
     ) -> AsyncIterator[health_pb2.HealthCheckResponse]:
-        told: Status | None = None
+        told: health_pb2.HealthCheckResponse.ServingStatus | None = None
         while True:
             changed = self._changed
             status = self._statuses.get(request.service, health_pb2.HealthCheckResponse.SERVICE_UNKNOWN)
