@@ -40,6 +40,7 @@ from gateway.question import accepted_question
 from gateway.validation import ValidationCounts, ValidationPolicy
 from gateway.validity import for_generation, in_force_first, not_in_force
 from radref.errors import InvalidInput
+from radref.service.exemplars import exemplar
 from radref.service.metrics import FIRST_STATEMENT_SECONDS, observe_stage, stage_timer
 
 
@@ -188,13 +189,13 @@ class Pipeline:
                     validating += time.perf_counter() - started
                     for statement in shown:
                         if first:
-                            FIRST_STATEMENT_SECONDS.observe(time.perf_counter() - began)
+                            FIRST_STATEMENT_SECONDS.observe(time.perf_counter() - began, exemplar())
                             first = False
                         yield statement
         assert end is not None, "a draft ends with its DraftEnd"
         for statement in assembly.end():
             if first:
-                FIRST_STATEMENT_SECONDS.observe(time.perf_counter() - began)
+                FIRST_STATEMENT_SECONDS.observe(time.perf_counter() - began, exemplar())
                 first = False
             yield statement
         observe_stage("validate", validating)

@@ -20,6 +20,7 @@ from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
 from gateway.consult.consulting import Consulting
 from gateway.consult.terminology.load import load_terminology
+from gateway.counting import start_at_zero
 from gateway.desk import Desk
 from gateway.pipeline import Pipeline, PipelineLimits
 from gateway.service import GatewayService
@@ -44,6 +45,7 @@ async def compose(settings: GatewaySettings) -> App:
         PreconditionFailed: INVALID_STATE, the audit key cannot be used, a newer release wrote the store, or a
             terminology file is not in its form.
     """
+    start_at_zero()
     database, trail = await _audit(settings)
     tls = settings.tls.files()
     retrieval = open_channel(settings.retrieval_target, tls=tls)

@@ -13,15 +13,21 @@ from inference_svc.places import Places
 from inference_svc.triton_errors import error_of_call, not_in_time
 from inference_svc.triton_tensors import Answer
 from radref.errors import Unavailable
+from radref.retry_policy import BALANCED_ONLY
 from radref.service.channels import CHANNEL_OPTIONS
 from radref.service.context import current_call, downstream_timeout
+from radref.service.tracing.spans import trace_headers
 
 _MODEL_INFER = "/inference.GRPCInferenceService/ModelInfer"
 _MIN_TIMEOUT_SECONDS = 0.001
 # Triton (2.51, default settings) closes a connection that is pinged more often than every 300 s while it
 # sends nothing: with radref's 30 s a silent call ended in "too_many_pings" after 240 s. A server that is gone
 # without a word is still noticed by the next request: nobody acknowledges it (grpc.keepalive_timeout_ms).
-_OPTIONS = tuple({**dict(CHANNEL_OPTIONS), "grpc.keepalive_time_ms": 330_000}.items())
+_OPTIONS: tuple[tuple[str, int | str], ...] = (
+    *{**dict(CHANNEL_OPTIONS), "grpc.keepalive_time_ms": 330_000}.items(),
+    # Replicas behind one name, e.g. a headless Service, get equal shares.
+    ("grpc.service_config", BALANCED_ONLY),
+)
 
 
 class TritonClient:
@@ -32,7 +38,7 @@ class TritonClient:
     be what crashed it.
 
     Args:
-        target: "host:port".
+        target: "host:port"; every address behind the name is used.
         backend: names it in errors, e.g. "embedding".
         timeout: seconds an answer to one request may take, the wait for a place included, > 0; a caller's
             nearer deadline goes before.
@@ -105,7 +111,11 @@ class TritonClient:
         self._running += 1
         self._idle.clear()
         try:
-            serialized = await infer(request.SerializeToString(), timeout=max(timeout, _MIN_TIMEOUT_SECONDS))
+            serialized = await infer(
+                request.SerializeToString(),
+                timeout=max(timeout, _MIN_TIMEOUT_SECONDS),
+                metadata=tuple(trace_headers().items()),
+            )
         except grpc.aio.AioRpcError as exc:
             model = request.model_name
             raise error_of_call(exc, backend=self._backend, model=model, fields=fields) from None

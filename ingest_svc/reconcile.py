@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +22,10 @@ from ingest_svc.registry import audit
 from ingest_svc.registry.database import Database
 from ingest_svc.registry.models import DocumentRow, JobRow, PassageRow, VersionRow
 from radref.errors import RadrefError
-from radref.service.metrics import INDEX_DIVERGENCE
+from radref.service.metrics import INDEX_DIVERGENCE, INDEX_VERIFIED
+
+# Long enough for the neighbours to have started; the next comparison may be an hour away.
+SOON_SECONDS = 60.0
 
 log = structlog.get_logger()
 
@@ -138,6 +142,7 @@ class Reconcile:
         if repair:
             divergences = [await self._repair(each, actor) for each in divergences]
         INDEX_DIVERGENCE.set(sum(not each.repaired for each in divergences))
+        INDEX_VERIFIED.set(self._now().timestamp())
         return VerifyResult(
             divergences,
             documents=len(expected),
@@ -156,14 +161,20 @@ class Reconcile:
         return [each for each in divergences if each.document_id not in busy], expected, found
 
     async def keep_verifying(self, interval: float, *, repair: bool) -> None:
-        """Verifies every `interval` seconds until cancelled."""
+        """Verifies soon after the start and every `interval` seconds until cancelled."""
+        # No figure yet is another thing than no difference.
+        INDEX_DIVERGENCE.set(math.nan)
+        soon = min(interval, SOON_SECONDS)
+        pause = soon
         while True:
-            await asyncio.sleep(interval)
+            await asyncio.sleep(pause)
             try:
                 result = await self.verify(repair)
             except RadrefError as exc:
                 log.warning("index not verified", reason=exc.reason)
+                pause = soon
                 continue
+            pause = interval
             log.info(
                 "index verified",
                 documents=result.documents,

@@ -21,7 +21,7 @@ from radref.api.common.v1 import documents_pb2
 from radref.api.gateway.v1 import consult_pb2, gateway_pb2, gateway_pb2_grpc
 from radref.errors import Internal, InvalidInput
 from radref.knowledge_base import KnowledgeBase
-from radref.retry_policy import retry_options
+from radref.retry_policy import ATTEMPTS
 from radref.service.actor import actor_metadata
 from radref.service.channels import Authorization, open_channel
 from radref.service.loopback import stays_on_this_machine
@@ -79,9 +79,8 @@ class RadrefClient:
         if token is not None and tls is None and not allow_insecure_token:
             _refuse_readable_token(gateway=gateway, ingest=ingest)
         header = None if token is None else _authorization(token)
-        retries = retry_options()
-        self._gateway_channel = open_channel(gateway, tls=tls, authorization=header, options=retries)
-        self._ingest_channel = open_channel(ingest, tls=tls, authorization=header, options=retries)
+        self._gateway_channel = open_channel(gateway, tls=tls, authorization=header, attempts=ATTEMPTS)
+        self._ingest_channel = open_channel(ingest, tls=tls, authorization=header, attempts=ATTEMPTS)
         self._gateway = gateway_pb2_grpc.GatewayServiceStub(self._gateway_channel)
         self._actor = actor_metadata(actor)
         self.kb = KnowledgeBase(self._ingest_channel, actor=actor)

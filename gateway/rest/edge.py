@@ -1,6 +1,6 @@
 """What happens around every HTTP request, in one fixed order (outermost first):
 
-request id -> metrics and access log -> error mapping -> body -> caller gone -> guard -> routes.
+request id -> span, metrics and access log -> error mapping -> body -> caller gone -> guard -> routes.
 
 The guard stands before FastAPI, so that who may not call learns nothing of what is wrong with a body, and its
 deadline covers the response too: a stream that runs past it ends with an error event.
@@ -30,6 +30,8 @@ from radref.api.gateway.v1 import gateway_pb2
 from radref.errors import Cancelled, Internal, InvalidInput, RadrefError, Unavailable
 from radref.service import metrics
 from radref.service.context import REQUEST_ID_HEADER, accepted_request_id
+from radref.service.exemplars import exemplar
+from radref.service.tracing.spans import end_served, served_span
 
 TIMEOUT_HEADER: Final = "request-timeout"
 _SECONDS: Final = re.compile(TIMEOUT_PATTERN)
@@ -69,7 +71,7 @@ class Edge:
         method = self._method_of(scope)
         with (
             structlog.contextvars.bound_contextvars(request_id=request_id),
-            _measured(scope, method or "unknown"),
+            _measured(scope, method or "unknown", headers),
         ):
             try:
                 await self._serve(scope, receive, reply, method, headers)
@@ -129,17 +131,21 @@ def _defect() -> Internal:
 
 
 @contextmanager
-def _measured(scope: Scope, method: str) -> Iterator[None]:
+def _measured(scope: Scope, method: str, headers: Headers) -> Iterator[None]:
+    request_id = scope["state"]["request_id"]
     started = time.perf_counter()
     metrics.INFLIGHT.inc()
-    try:
-        yield
-    finally:
-        elapsed = time.perf_counter() - started
-        metrics.INFLIGHT.dec()
-        code = scope["state"]["code"]
-        metrics.RPC_SECONDS.labels(service="rest", method=method, code=code).observe(elapsed)
-        log.info("served", facade="rest", method=method, code=code, milliseconds=round(elapsed * 1000, 1))
+    with served_span(f"rest/{method}", dict(headers), request_id=request_id) as span:
+        try:
+            yield
+        finally:
+            elapsed = time.perf_counter() - started
+            metrics.INFLIGHT.dec()
+            code = scope["state"]["code"]
+            end_served(span, code)
+            observed = metrics.RPC_SECONDS.labels(service="rest", method=method, code=code)
+            observed.observe(elapsed, exemplar(request_id))
+            log.info("served", facade="rest", method=method, code=code, milliseconds=round(elapsed * 1000, 1))
 
 
 @asynccontextmanager

@@ -8,6 +8,8 @@ from pathlib import Path
 import httpx2
 from openai import AsyncOpenAI
 
+from radref.service.tracing.spans import trace_headers
+
 CONNECT_SECONDS = 5.0
 # uvicorn, which runs vLLM, closes a connection that idles for 5 s: ours goes first.
 _KEEPALIVE_SECONDS = 4.0
@@ -40,9 +42,13 @@ def open_client(*, base_url: str, api_key: str, ca_file: Path | None) -> AsyncOp
         follow_redirects=False,
         timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
         limits=httpx2.Limits(max_connections=None, keepalive_expiry=_KEEPALIVE_SECONDS),
-        event_hooks={} if key else {"request": [_drop_authorization]},
+        event_hooks={"request": [_add_trace_headers, *([] if key else [_drop_authorization])]},
     )
     return AsyncOpenAI(api_key=key or _NO_KEY, base_url=base_url, http_client=http, max_retries=0)
+
+
+async def _add_trace_headers(request: httpx2.Request) -> None:
+    request.headers.update(trace_headers())
 
 
 async def _drop_authorization(request: httpx2.Request) -> None:

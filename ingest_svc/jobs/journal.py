@@ -19,6 +19,7 @@ from ingest_svc.registry.database import Database
 from ingest_svc.registry.records import Failure, Job, ParsedContent, Passage, Version
 from ingest_svc.registry.vectors import Vector
 from radref.service.metrics import INGEST_STAGE_SECONDS
+from radref.service.tracing.spans import background_span
 
 T = TypeVar("T")
 
@@ -84,7 +85,8 @@ class Journal:
         await self._write(work)
         started = time.perf_counter()
         try:
-            yield
+            with background_span(f"ingest/{stage.value}", job_id=self.job.id):
+                yield
         finally:
             INGEST_STAGE_SECONDS.labels(stage=stage.value).observe(time.perf_counter() - started)
 

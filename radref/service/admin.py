@@ -1,20 +1,25 @@
 """The admin port: /metrics, /livez and /readyz over HTTP, in a thread of its own.
 
-Liveness depends on nothing but our own event loop; a dead neighbour must not restart this pod.
+Liveness depends on nothing but our own event loop; a dead neighbour must not restart this pod. The port has
+neither TLS nor tokens, and probes need it on the pod's address: it shows counts, names from the settings and
+ids of requests, and no texts. No mesh and no Service may expose it (docs/observability.md).
 """
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 # A loop that has not turned for this long is stuck: the longest blocking step allowed is far shorter.
 STUCK_SECONDS = 30.0
+# A connection that says nothing would keep its thread for ever.
+IDLE_SECONDS = 10.0
 
 
 class AdminServer:
@@ -23,14 +28,26 @@ class AdminServer:
     Args:
         address: host:port; port 0 picks a free one.
         ready: returns (ready, what it waits for).
+        registry: the metrics to show.
     """
 
-    def __init__(self, address: str, ready: Callable[[], tuple[bool, list[str]]]) -> None:
+    def __init__(
+        self,
+        address: str,
+        ready: Callable[[], tuple[bool, list[str]]],
+        registry: CollectorRegistry = REGISTRY,
+    ) -> None:
         host, _, port = address.rpartition(":")
+        host = host.strip("[]")
+        self._registry = registry
         self._beat = time.monotonic()
         admin = self
 
         class Handler(BaseHTTPRequestHandler):
+            timeout = IDLE_SECONDS
+            # Nobody needs to know which Python this is.
+            server_version, sys_version = "radref", ""
+
             def do_GET(self) -> None:
                 status, content_type, body = admin._answer(
                     self.path.split("?")[0], self.headers.get("Accept", ""), ready
@@ -44,7 +61,10 @@ class AdminServer:
             def log_message(self, format: str, *args: object) -> None:
                 """Probes every few seconds would drown the log."""
 
-        self._server = ThreadingHTTPServer((host, int(port)), Handler)
+        class Server(ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+        self._server = Server((host, int(port)), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, name="admin", daemon=True)
         self._thread.start()
 
@@ -65,7 +85,7 @@ class AdminServer:
     ) -> tuple[int, str, bytes]:
         if path == "/metrics":
             encode, content_type = choose_encoder(accept)
-            return 200, content_type, encode(REGISTRY)
+            return 200, content_type, encode(self._registry)
         if path == "/livez":
             alive = time.monotonic() - self._beat < STUCK_SECONDS
             return (200, "text/plain", b"ok\n") if alive else (503, "text/plain", b"event loop is stuck\n")

@@ -30,6 +30,8 @@ def check_exposure(settings: ServiceSettings) -> None:
             )
         if isinstance(settings, UserFacingSettings) and settings.access.mode == "off":
             faults.append(f"{where}: set {section}.access.mode to jwt")
+    if settings.channelz_listen and not is_loopback(settings.channelz_listen.rpartition(":")[0]):
+        faults.append(f"{section}.channelz_listen shows every connection: loopback only, e.g. 127.0.0.1:7300")
     if settings.tls.mode == "mtls" and not user_facing and not settings.tls.allowed_peer_names:
         faults.append(f"{section}.tls.allowed_peer_names is empty: no service could call this one")
     if settings.tls.peer_listen and not user_facing:

@@ -128,7 +128,7 @@ class Guard:
                 await self.access.identify(authorization)
 
     def _place(self, long_lived: bool) -> AbstractAsyncContextManager[None]:
-        return _until_draining(self.draining) if long_lived else self._admission.place()
+        return until_draining(self.draining) if long_lived else self._admission.place()
 
 
 def guard_of(
@@ -184,8 +184,15 @@ async def _in_time(call: call_context.Call, *, required: bool) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def _until_draining(draining: asyncio.Event) -> AsyncIterator[None]:
-    """Ends a stream that would otherwise keep the service from stopping; the caller comes back to another."""
+async def until_draining(draining: asyncio.Event) -> AsyncIterator[None]:
+    """Ends a stream that would otherwise keep the service from stopping; the caller comes back to another.
+
+    Args:
+        draining: set when the service is about to stop.
+
+    Raises:
+        Unavailable: NOT_READY, the service stops.
+    """
 
     async def watch(scope: asyncio.Timeout) -> None:
         await draining.wait()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any, TypeAlias
 
@@ -17,11 +17,13 @@ def wrap_handler(handler: grpc.RpcMethodHandler, around: Around) -> grpc.RpcMeth
     if handler.response_streaming:
         behaviour = handler.stream_stream if handler.request_streaming else handler.unary_stream
 
-        async def streaming(request: Any, context: Context) -> AsyncIterator[Any]:
+        async def streaming(request: Any, context: Context) -> None:
             # Closed here, not by the garbage collector: what runs upstream stops when the caller goes.
+            # Written here and not yielded: a timeout of `around` that fires while gRPC writes would else
+            # cancel gRPC's own frame, and the caller would wait for a status that never comes.
             async with around(context), aclosing(behaviour(request, context)) as responses:
                 async for response in responses:
-                    yield response
+                    await context.write(response)
 
         if handler.request_streaming:
             return grpc.stream_stream_rpc_method_handler(

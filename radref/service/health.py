@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import grpc
 import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1._async import HealthServicer
 
 from radref.errors import RadrefError, Unavailable
+from radref.service.health_service import HealthService
 from radref.service.metrics import BACKEND_UP
 
 CHECK_TIMEOUT_SECONDS = 10.0
@@ -33,7 +33,7 @@ class Component:
     Attributes:
         name: label of radref_backend_up, e.g. "inference".
         check: makes one real request; raises when the component does not answer.
-        timeout: seconds a check may take; longer where the first request makes a server load its model.
+        timeout: seconds the first check may take; longer where it makes a server load its model.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Readiness:
     """Checks components for ever and tells grpc.health.v1 what it found."""
 
     def __init__(
-        self, servicer: HealthServicer, services: Sequence[str], components: Sequence[Component]
+        self, servicer: HealthService, services: Sequence[str], components: Sequence[Component]
     ) -> None:
         self._servicer = servicer
         self._services = ("", *services)
@@ -66,33 +66,47 @@ class Readiness:
         self._failures: dict[str, str] = {}
         self._draining = False
         self.serving = False
+        for component in components:
+            # From the start on: a backend that was never asked is not up.
+            BACKEND_UP.labels(backend=component.name).set(0)
 
     @property
     def waiting_for(self) -> list[str]:
         """Names of components that have not answered yet."""
         return [c.name for c in self._components if c.name not in self._answered]
 
-    async def start(self) -> None:
-        await self._announce(health_pb2.HealthCheckResponse.NOT_SERVING)
+    def start(self) -> None:
+        self._announce(health_pb2.HealthCheckResponse.NOT_SERVING)
 
     async def run(self) -> None:
-        """Checks until cancelled."""
+        """Checks until cancelled; each component for itself, so that one that hangs hides no other."""
+        async with asyncio.TaskGroup() as watching:
+            for component in self._components:
+                watching.create_task(self._keep_checking(component))
+            self._announce_when_ready()
+            # Also with nothing to check: a background task that ends ends the process.
+            watching.create_task(asyncio.Event().wait())
+
+    async def _keep_checking(self, component: Component) -> None:
         while not self._draining:
-            await asyncio.gather(*(self._check(component) for component in self._components))
-            if not self.serving and not self.waiting_for and not self._draining:
-                self.serving = True
-                await self._announce(health_pb2.HealthCheckResponse.SERVING)
-                log.info("serving")
+            await self._check(component)
+            self._announce_when_ready()
             await asyncio.sleep(SERVING_INTERVAL_SECONDS if self.serving else STARTING_INTERVAL_SECONDS)
 
-    async def drain(self) -> None:
+    def _announce_when_ready(self) -> None:
+        if not self.serving and not self.waiting_for and not self._draining:
+            self.serving = True
+            self._announce(health_pb2.HealthCheckResponse.SERVING)
+            log.info("serving")
+
+    def drain(self) -> None:
         self._draining = True
         self.serving = False
-        await self._announce(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._announce(health_pb2.HealthCheckResponse.NOT_SERVING)
 
     async def _check(self, component: Component) -> None:
         try:
-            async with asyncio.timeout(component.timeout):
+            async with asyncio.timeout(self._patience(component)):
                 await component.check()
         except Exception as exc:  # noqa: BLE001 - any failure means "not up"; it is reported, not hidden
             BACKEND_UP.labels(backend=component.name).set(0)
@@ -107,6 +121,10 @@ class Readiness:
             BACKEND_UP.labels(backend=component.name).set(1)
             self._answered.add(component.name)
 
-    async def _announce(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+    def _patience(self, component: Component) -> float:
+        # Only a first answer may wait for a model to load; later, silence is an outage.
+        return CHECK_TIMEOUT_SECONDS if component.name in self._answered else component.timeout
+
+    def _announce(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for service in self._services:
-            await self._servicer.set(service, status)
+            self._servicer.set(service, status)

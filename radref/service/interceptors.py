@@ -1,11 +1,12 @@
 """What happens around every served call, in one fixed order (outermost first):
 
-request id and deadline -> metrics and access log -> error mapping -> peer's certificate -> guard (deadline
-rule, token and role, rate limit, admission) -> servicer.
+request id and deadline -> span -> metrics and access log -> error mapping -> peer's certificate -> guard
+(deadline rule, token and role, rate limit, admission) -> servicer.
 
 Metrics stand outside of error mapping so that they see the status the caller gets; the guard stands inside
 so that a refused call is mapped like any other error. Health answers without token, deadline and place, and
-so does reflection, but with a token; both need the peer's certificate where one is asked for.
+so does reflection, but with a token; both need the peer's certificate where one is asked for. Their streams
+end when the service drains: whoever watches its health for ever must not keep it from stopping.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from radref import errors
 from radref.service import context as call_context
 from radref.service import metrics
 from radref.service.admission import Admission
-from radref.service.guard import Guard
+from radref.service.exemplars import exemplar
+from radref.service.guard import Guard, until_draining
 from radref.service.handlers import Context, wrap_handler
 from radref.service.status import STATUS_DETAILS_HEADER, code_of, to_status
 from radref.service.tls.peers import AllowedPeers
+from radref.service.tracing.spans import end_served, served_span
 
 # Probes and reflection must answer without deadline and under any load.
 _HEALTH_PREFIX = "/grpc.health.v1.Health/"
@@ -83,7 +86,7 @@ class _Interceptor(grpc.aio.ServerInterceptor):
     async def _around(self, context: Context, method: str, known: bool) -> AsyncIterator[None]:
         async with (
             _identified(context, method) as call,
-            _measured(context, method, known),
+            _measured(context, call, known),
             _mapped(context),
             self._guarded(context, call),
         ):
@@ -96,7 +99,8 @@ class _Interceptor(grpc.aio.ServerInterceptor):
                 self._peers.check(context.auth_context())
             if method.startswith(_REFLECTION_PREFIX):
                 await self._guard.check_reflection(_header(context, call_context.AUTHORIZATION_HEADER))
-            yield
+            async with until_draining(self._guard.draining):
+                yield
 
     def _guarded(
         self, context: Context, call: call_context.Call
@@ -107,8 +111,7 @@ class _Interceptor(grpc.aio.ServerInterceptor):
 
 
 def _header(context: Context, name: str) -> str | None:
-    value = dict(context.invocation_metadata() or ()).get(name)
-    return value if isinstance(value, str) else None
+    return _text_headers(context).get(name)
 
 
 def _unknown_method(method: str) -> grpc.RpcMethodHandler:
@@ -133,27 +136,33 @@ async def _identified(context: Context, method: str) -> AsyncIterator[call_conte
 
 
 @asynccontextmanager
-async def _measured(context: Context, method: str, known: bool) -> AsyncIterator[None]:
-    service, _, name = method.strip("/").rpartition("/")
+async def _measured(context: Context, call: call_context.Call, known: bool) -> AsyncIterator[None]:
+    # An unknown method's name comes from outside: it must not become a label.
+    full_name = call.method.strip("/") if known else "unknown/unknown"
+    service, _, name = full_name.rpartition("/")
     started = time.perf_counter()
     code = grpc.StatusCode.OK
     metrics.INFLIGHT.inc()
-    try:
-        yield
-    except asyncio.CancelledError:
-        code = grpc.StatusCode.CANCELLED
-        raise
-    except BaseException:
-        code = _code(context) or grpc.StatusCode.UNKNOWN
-        raise
-    finally:
-        elapsed = time.perf_counter() - started
-        metrics.INFLIGHT.dec()
-        # An unknown method's name comes from outside: it must not become a label.
-        if not known:
-            service = name = "unknown"
-        metrics.RPC_SECONDS.labels(service=service, method=name, code=code.name).observe(elapsed)
-        log.info("served", method=name, code=code.name, milliseconds=round(elapsed * 1000, 1))
+    with served_span(full_name, _text_headers(context), request_id=call.request_id) as span:
+        try:
+            yield
+        except asyncio.CancelledError:
+            code = grpc.StatusCode.CANCELLED
+            raise
+        except BaseException:
+            code = _code(context) or grpc.StatusCode.UNKNOWN
+            raise
+        finally:
+            elapsed = time.perf_counter() - started
+            metrics.INFLIGHT.dec()
+            end_served(span, code.name)
+            observed = metrics.RPC_SECONDS.labels(service=service, method=name, code=code.name)
+            observed.observe(elapsed, exemplar(call.request_id))
+            log.info("served", method=name, code=code.name, milliseconds=round(elapsed * 1000, 1))
+
+
+def _text_headers(context: Context) -> dict[str, str]:
+    return {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
 
 
 def _code(context: Context) -> grpc.StatusCode | None:

@@ -7,7 +7,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,19 +16,24 @@ from typing import Any, TypeVar
 import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2_grpc
-from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
+from prometheus_client import disable_created_metrics
 
 from radref.service.admin import AdminServer
-from radref.service.channels import MAX_MESSAGE_BYTES
+from radref.service.channelz import serve_channelz
+from radref.service.exported_metrics import exported_by
 from radref.service.exposure import check_exposure, warn_of_open_doors
 from radref.service.guard import Guard, guard_of
 from radref.service.health import Component, Readiness
+from radref.service.health_service import HealthService
 from radref.service.interceptors import guarded
 from radref.service.logs import configure_logging
+from radref.service.loop_lag import LoopLag
 from radref.service.metrics import EVENT_LOOP_LAG
+from radref.service.server_options import server_options
 from radref.service.settings import ServiceSettings, SettingsError, UserFacingSettings
 from radref.service.tls.server_ports import ServerPorts
+from radref.service.tracing.export import start_export
 
 HEARTBEAT_SECONDS = 0.5
 
@@ -95,6 +99,8 @@ def run_service(name: str, settings_type: type[S], compose: Callable[[S], Awaita
     except SettingsError as exc:
         sys.exit(_refuse(str(exc)))
     configure_logging(name, settings.log_level)
+    # Each would double the series of a counter and tell nothing that Prometheus uses.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     sys.exit(asyncio.run(_serve(settings, compose, arguments.parent_pid)))
 
 
@@ -109,6 +115,7 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     try:
+        stop_traces = start_export(settings.tracing, settings.section)
         app = await compose(settings)
     except Exception as exc:
         # The operator reads this line first: a message before the traceback.
@@ -123,27 +130,25 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
     ports = ServerPorts.of(settings)
     server = grpc.aio.server(
         interceptors=guarded(guard, ports.peers),
-        options=(
-            ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-            ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-            # Two processes on one port would share its calls silently.
-            ("grpc.so_reuseport", 0),
-            ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-            ("grpc.keepalive_permit_without_calls", 1),
-        ),
+        options=server_options(settings),
     )
     for service in app.services:
         service.add(service.servicer, server)
     names = [service.name for service in app.services]
-    health_servicer = HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    health_service = HealthService()
+    health_pb2_grpc.add_HealthServicer_to_server(health_service, server)
     reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    readiness = Readiness(health_servicer, names, app.components)
-    await readiness.start()
+    readiness = Readiness(health_service, names, app.components)
+    readiness.start()
 
     ports.open(server, settings)
     warn_of_open_doors(settings)
-    admin = AdminServer(settings.admin_address, lambda: (readiness.serving, readiness.waiting_for))
+    admin = AdminServer(
+        settings.admin_address,
+        lambda: (readiness.serving, readiness.waiting_for),
+        exported_by(settings.section),
+    )
+    channelz = await serve_channelz(settings.channelz_listen) if settings.channelz_listen else None
     await server.start()
     log.info("listening", address=settings.listen_address, admin_port=admin.port)
 
@@ -157,17 +162,21 @@ async def _serve(settings: S, compose: Callable[[S], Awaitable[App]], parent_pid
         tasks.append(asyncio.create_task(_watch_parent(parent_pid, stop), name="parent"))
     code = await _until_stopped(stop, tasks)
 
-    await readiness.drain()
+    readiness.drain()
     log.info("draining")
     if code == 0:
         await asyncio.sleep(settings.drain_wait_seconds)
     guard.draining.set()
-    await server.stop(settings.drain_grace_seconds)
+    grace = settings.drain_grace_seconds
+    await asyncio.gather(server.stop(grace), *(drain(grace) for drain in app.drainers))
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     for close in app.closers:
         await close()
+    if channelz is not None:
+        await channelz.stop(0)
+    await asyncio.to_thread(stop_traces)
     admin.close()
     log.info("stopped")
     return code
@@ -199,10 +208,12 @@ async def _as_coroutine(worker: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _heartbeat(admin: AdminServer) -> None:
+    lag = LoopLag()
+    EVENT_LOOP_LAG.set_function(lag.seconds)
     while True:
-        due = time.monotonic() + HEARTBEAT_SECONDS
+        lag.sleeping(HEARTBEAT_SECONDS)
         await asyncio.sleep(HEARTBEAT_SECONDS)
-        EVENT_LOOP_LAG.set(max(0.0, time.monotonic() - due))
+        lag.woke()
         admin.beat()
 
 

@@ -25,6 +25,7 @@ from pydantic_settings import (
 
 from radref.service.access.settings import AccessSettings, RateLimitSettings
 from radref.service.tls.settings import TlsSettings
+from radref.service.tracing.settings import TracingSettings
 
 SECTIONS = ("gateway", "retrieval", "inference", "ingest")
 DEFAULT_PORTS = {"gateway": 7100, "retrieval": 7101, "inference": 7102, "ingest": 7103}
@@ -47,6 +48,10 @@ class ServiceSettings(BaseSettings):
     admin_listen: str = Field(
         default="", description="host:port of metrics and health over HTTP; empty = loopback default"
     )
+    channelz_listen: str = Field(
+        default="",
+        description="host:port of gRPC's channelz, for finding faults, on loopback only; empty = off",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="log level")
     max_inflight: int = Field(default=64, ge=1, le=10_000, description="calls worked on at once")
     max_queue: int = Field(default=128, ge=0, le=100_000, description="calls waiting for a place")
@@ -63,8 +68,16 @@ class ServiceSettings(BaseSettings):
         le=3600,
         description="after that: seconds for calls in flight; longer than the longest answer",
     )
+    max_connection_age_seconds: float = Field(
+        default=600.0,
+        ge=0,
+        le=86_400,
+        description="callers connect anew after so many seconds and find new replicas; calls in flight "
+        "get drain_grace_seconds; 0 = never",
+    )
 
     tls: TlsSettings = Field(default=TlsSettings(), description="certificates between services")
+    tracing: TracingSettings = Field(default=TracingSettings(), description="export of traces")
 
     def __init_subclass__(cls, section: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -73,7 +86,7 @@ class ServiceSettings(BaseSettings):
                 raise ValueError(f"unknown settings section {section!r}")
             cls.section = section
 
-    @field_validator("listen", "admin_listen")
+    @field_validator("listen", "admin_listen", "channelz_listen")
     @classmethod
     def _host_and_port(cls, value: str) -> str:
         return accepted_address(value)

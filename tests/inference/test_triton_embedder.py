@@ -354,3 +354,25 @@ async def test_close_waits_for_what_runs_and_refuses_the_rest(triton: TritonStan
     await closing
     with pytest.raises(Unavailable):
         await embedder.embed_queries(["q"])
+
+
+async def test_replicas_behind_one_name_all_work() -> None:
+    replicas = [TritonStandin(), TritonStandin()]
+    for replica in replicas:
+        await replica.start()
+    made = TritonEmbedder(
+        f"ipv4:{','.join(replica.target for replica in replicas)}",
+        timeout=TIMEOUT,
+        places=places(),
+        document_places=places(),
+        observe_compute=lambda _: None,
+    )
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            # The second connection may come a moment after the first.
+            while not all(replica.seen for replica in replicas):
+                await made.embed_queries(["доза"])
+    finally:
+        await made.close()
+        for replica in replicas:
+            await replica.stop()

@@ -37,6 +37,7 @@ class Seen:
     outputs: list[str]
     request_id: str
     time_remaining: float
+    traceparent: str = ""  # its header; empty = none
 
 
 # Name, datatype, shape and contents of an output.
@@ -92,6 +93,7 @@ class TritonStandin:
 
     async def _model_infer(self, request: pb.ModelInferRequest, context: grpc.aio.ServicerContext) -> bytes:
         seen = _seen(request, context.time_remaining())
+        seen.traceparent = dict(context.invocation_metadata()).get("traceparent", "")
         self.seen.append(seen)
         self.running += 1
         self.peak = max(self.peak, self.running)

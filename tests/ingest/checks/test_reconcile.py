@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.orm import Session
 
+import ingest_svc.reconcile as reconcile_module
 from ingest_svc.indexed_version import IndexedVersion
 from ingest_svc.jobs.document_locks import DocumentLocks
 from ingest_svc.jobs.ports import EmbeddingModel, StagedDocument
@@ -24,6 +27,7 @@ from ingest_svc.registry.database import Database
 from ingest_svc.registry.migrate import upgrade
 from ingest_svc.registry.models import DocumentRow, JobRow, PassageRow, VersionRow
 from radref.errors import Unavailable
+from radref.service.metrics import INDEX_DIVERGENCE, INDEX_VERIFIED
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 GOOD = IndexedVersion("nrb", 2, True, 1, 3, 1, 3)
@@ -248,6 +252,28 @@ async def test_one_repair_that_fails_does_not_stop_the_others(database: Database
 
     result = await reconcile(database, Stubborn()).verify(True)
     assert [(each.document_id, each.repaired) for each in result.divergences] == [("a", False), ("b", True)]
+
+
+async def test_the_schedule_begins_soon_and_counts_what_is_not_mended(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Away at first, then asked again soon, not after the interval of an hour."""
+    monkeypatch.setattr(reconcile_module, "SOON_SECONDS", 0.01)
+    await database.write(lambda session: put(session, "nrb", active=2))
+    index = MemoryIndex(down=True)
+    INDEX_VERIFIED.set(0)
+    verifying = asyncio.create_task(reconcile(database, index).keep_verifying(3600, repair=False))
+    try:
+        async with asyncio.timeout(30):
+            while not math.isnan(INDEX_DIVERGENCE._value.get()):
+                await asyncio.sleep(0.01)
+            index.down = False
+            while INDEX_VERIFIED._value.get() == 0:
+                await asyncio.sleep(0.01)
+    finally:
+        verifying.cancel()
+    assert INDEX_DIVERGENCE._value.get() == 1
+    assert INDEX_VERIFIED._value.get() == NOW.timestamp()
 
 
 async def test_an_index_that_does_not_answer_is_no_divergence(database: Database) -> None:
