@@ -1,0 +1,65 @@
+"""Alerts: Triton, vLLM and the queues before the models."""
+
+from __future__ import annotations
+
+from monitoring.names import TRITON, VLLM
+from monitoring.rules import Alert, Group
+
+MODEL_SERVER_ALERTS = Group(
+    "model-servers",
+    [
+        Alert(
+            name="RadrefModelServerDown",
+            severity="critical",
+            # Loading weights takes minutes; the startup probe knows that, this must too.
+            expr=f'sum by (namespace, job) (up{{job=~"{TRITON}|{VLLM}"}}) == 0',
+            hold="10m",
+            summary="{{ $labels.job }} does not run",
+            description="No pod of {{ $labels.job }} answers. Triton: no search by meaning and no "
+            "reranking; vLLM: no generated answers.",
+        ),
+        Alert(
+            name="RadrefModelQueueSlow",
+            severity="warning",
+            expr=(
+                "histogram_quantile(0.95, sum by (namespace, model, le) "
+                "(rate(radref_model_queue_seconds_bucket[10m])))\n> 0.3"
+            ),
+            hold="10m",
+            summary="requests wait for {{ $labels.model }}",
+            description="95 % of the requests of the last ten minutes waited up to {{ $value | "
+            "humanizeDuration }} before the model looked at them. A whole search is to take 0.3 s.",
+        ),
+        Alert(
+            name="RadrefTritonFailing",
+            severity="warning",
+            expr=(
+                "sum by (namespace, model) (rate(nv_inference_request_failure[10m]))\n"
+                "/ (sum by (namespace, model) (rate(nv_inference_request_failure[10m]))\n"
+                "  + sum by (namespace, model) (rate(nv_inference_request_success[10m])))\n"
+                "> 0.05"
+            ),
+            hold="10m",
+            summary="Triton fails requests of {{ $labels.model }}",
+            description="{{ $value | humanizePercentage }} of the requests of the last ten minutes failed.",
+        ),
+        Alert(
+            name="RadrefVllmQueueing",
+            severity="warning",
+            expr="min_over_time(sum by (namespace, model_name) (vllm:num_requests_waiting)[15m:]) > 0",
+            hold="0m",
+            summary="vLLM has not emptied its queue of {{ $labels.model_name }} for 15 minutes",
+            description="At least {{ $value }} requests waited at any time: more is asked than the GPU "
+            "generates.",
+        ),
+        Alert(
+            name="RadrefVllmCacheFull",
+            severity="warning",
+            expr="min by (namespace, model_name) (vllm:kv_cache_usage_perc) > 0.95",
+            hold="15m",
+            summary="the KV cache of {{ $labels.model_name }} is full",
+            description="{{ $value | humanizePercentage }} of the cache is in use: vLLM interrupts running "
+            "requests and starts them again.",
+        ),
+    ],
+)
