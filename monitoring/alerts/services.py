@@ -5,7 +5,8 @@ from __future__ import annotations
 from monitoring.names import ANY_SERVICE, REFUSED, SERVICES, USER_API
 from monitoring.rules import Alert, Group
 
-_NONE_UP = "\nor ".join(f'absent(up{{job="{job}"}} == 1)' for job in SERVICES)
+# Of a bare selector, so that the alert knows which job it is about.
+_NO_TARGET = "\nor ".join(f'absent(up{{job="{job}"}})' for job in SERVICES)
 
 SERVICE_ALERTS = Group(
     "services",
@@ -13,8 +14,8 @@ SERVICE_ALERTS = Group(
         Alert(
             name="RadrefServiceAbsent",
             severity="critical",
-            # The first part needs no target: a service that was scaled to nothing has none.
-            expr=f'{_NONE_UP}\nor sum by (namespace, job) (up{{job=~"{ANY_SERVICE}"}}) == 0',
+            # A service that was scaled to nothing has no target that could be 0.
+            expr=f'{_NO_TARGET}\nor sum by (namespace, job) (up{{job=~"{ANY_SERVICE}"}}) == 0',
             hold="2m",
             summary="{{ $labels.job }} does not run",
             description="Prometheus reaches no pod of {{ $labels.job }}. Without it no question is answered.",
