@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitoring.dashboards.board import Board, Panel, Query, Row, Unit
 from monitoring.dashboards.processes import process_row
-from monitoring.dashboards.queries import RPC, job, percentiles, rate, selector, share
+from monitoring.dashboards.queries import RPC, failing, job, percentiles, rate, selector, share
 from monitoring.names import GATEWAY, GATEWAY_API
 
 _API = f'service=~"{GATEWAY_API}"'
@@ -31,15 +31,7 @@ ANSWERING_BOARD = Board(
                     "Callers' mistakes included; the next panel says which. Nothing is shown where nothing "
                     "is asked.",
                     Unit.SHARE,
-                    [
-                        Query(
-                            share(
-                                rate(f"{RPC}_count", _API, 'code!="OK"', by="method"),
-                                rate(f"{RPC}_count", _API, by="method"),
-                            ),
-                            "{{method}}",
-                        )
-                    ],
+                    [Query(failing(_API), "{{method}}")],
                 ),
                 Panel(
                     "Calls that did not end OK",

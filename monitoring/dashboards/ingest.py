@@ -5,7 +5,7 @@ from __future__ import annotations
 from monitoring.alerts.knowledge_base import INDEXED
 from monitoring.dashboards.board import Board, Panel, Query, Row, Unit
 from monitoring.dashboards.processes import process_row
-from monitoring.dashboards.queries import RPC, job, percentiles, rate, selector, share
+from monitoring.dashboards.queries import RPC, failing, job, percentiles, rate, selector
 from monitoring.names import INGEST, RETRIEVAL
 
 _STAGE = "radref_ingest_stage_duration_seconds"
@@ -137,15 +137,7 @@ INGEST_BOARD = Board(
                     "Share that did not end OK, by method",
                     "Callers' mistakes included.",
                     Unit.SHARE,
-                    [
-                        Query(
-                            share(
-                                rate(f"{RPC}_count", job(INGEST), 'code!="OK"', by="method, code"),
-                                "on (method) group_left () " + rate(f"{RPC}_count", job(INGEST), by="method"),
-                            ),
-                            "{{method}} {{code}}",
-                        )
-                    ],
+                    [Query(failing(job(INGEST)), "{{method}}")],
                 ),
                 Panel(
                     "Time of a call, by method",

@@ -27,6 +27,13 @@ def share(part: str, whole: str) -> str:
     return f"{part}\n/ {whole}"
 
 
+def failing(*matchers: str) -> str:
+    """Share of calls that did not end OK by method; 0, not nothing, where all did."""
+    total = rate(f"{RPC}_count", *matchers, by="method")
+    bad = rate(f"{RPC}_count", *matchers, 'code!="OK"', by="method")
+    return f"({bad}\nor 0 * {total})\n/ {total}"
+
+
 def percentile(percent: int, histogram: str, *matchers: str, by: str = "") -> str:
     """A percentile over all pods, from the sum of their buckets: percentiles cannot be added up."""
     labels = f"{by}, le" if by else "le"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitoring.dashboards.board import Board, Panel, Query, Row, Unit
 from monitoring.dashboards.processes import process_row
-from monitoring.dashboards.queries import RPC, job, percentiles, rate, selector, share
+from monitoring.dashboards.queries import RPC, failing, job, percentiles, rate, selector
 from monitoring.names import INFERENCE, RETRIEVAL
 
 _STAGE = "radref_stage_duration_seconds"
@@ -25,15 +25,7 @@ def _calls(service: str) -> list[Panel]:
             "Share that did not end OK, by method",
             "CANCELLED where a person went away; UNAVAILABLE where a backend is down.",
             Unit.SHARE,
-            [
-                Query(
-                    share(
-                        rate(f"{RPC}_count", job(service), 'code!="OK"', by="method, code"),
-                        "on (method) group_left () " + rate(f"{RPC}_count", job(service), by="method"),
-                    ),
-                    "{{method}} {{code}}",
-                )
-            ],
+            [Query(failing(job(service)), "{{method}}")],
         ),
         Panel(
             "Time of a call, by method",
