@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-# `job` of the scraped targets. The PodMonitors set it; a plain Prometheus names its scrape jobs so.
+# `job` of the scraped targets. The PodMonitors set it; a plain Prometheus names its scrape jobs so. With the
+# prefix, because a hospital's Prometheus also scrapes other people's gateways, Tritons and vLLMs.
 GATEWAY, RETRIEVAL, INFERENCE, INGEST = (
     "radref-gateway",
     "radref-retrieval",
@@ -10,8 +11,8 @@ GATEWAY, RETRIEVAL, INFERENCE, INGEST = (
     "radref-ingest",
 )
 SERVICES = (GATEWAY, RETRIEVAL, INFERENCE, INGEST)
-TRITON, VLLM = "triton", "vllm"
-ANY_SERVICE = "radref-.*"
+TRITON, VLLM = "radref-triton", "radref-vllm"
+ANY_SERVICE = "|".join(SERVICES)
 
 # `service` of radref_rpc_server_duration_seconds, as regular expressions.
 GATEWAY_API = "radref[.]api[.]gateway[.].*|rest"

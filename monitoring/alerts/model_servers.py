@@ -5,6 +5,8 @@ from __future__ import annotations
 from monitoring.names import TRITON, VLLM
 from monitoring.rules import Alert, Group
 
+_SUCCEEDED, _FAILED = (f'nv_inference_request_{how}{{job="{TRITON}"}}' for how in ("success", "failure"))
+
 MODEL_SERVER_ALERTS = Group(
     "model-servers",
     [
@@ -34,9 +36,9 @@ MODEL_SERVER_ALERTS = Group(
             name="RadrefTritonFailing",
             severity="warning",
             expr=(
-                "sum by (namespace, model) (rate(nv_inference_request_failure[10m]))\n"
-                "/ (sum by (namespace, model) (rate(nv_inference_request_failure[10m]))\n"
-                "  + sum by (namespace, model) (rate(nv_inference_request_success[10m])))\n"
+                f"sum by (namespace, model) (rate({_FAILED}[10m]))\n"
+                f"/ (sum by (namespace, model) (rate({_FAILED}[10m]))\n"
+                f"  + sum by (namespace, model) (rate({_SUCCEEDED}[10m])))\n"
                 "> 0.05"
             ),
             hold="10m",
@@ -46,7 +48,7 @@ MODEL_SERVER_ALERTS = Group(
         Alert(
             name="RadrefVllmQueueing",
             severity="warning",
-            expr="min_over_time(sum by (namespace, model_name) (vllm:num_requests_waiting)[15m:]) > 0",
+            expr=f'min_over_time(sum by (namespace, model_name) (vllm:num_requests_waiting{{job="{VLLM}"}})[15m:]) > 0',
             hold="0m",
             summary="vLLM has not emptied its queue of {{ $labels.model_name }} for 15 minutes",
             description="At least {{ $value }} requests waited at any time: more is asked than the GPU "
@@ -55,7 +57,7 @@ MODEL_SERVER_ALERTS = Group(
         Alert(
             name="RadrefVllmCacheFull",
             severity="warning",
-            expr="min by (namespace, model_name) (vllm:kv_cache_usage_perc) > 0.95",
+            expr=f'min by (namespace, model_name) (vllm:kv_cache_usage_perc{{job="{VLLM}"}}) > 0.95',
             hold="15m",
             summary="the KV cache of {{ $labels.model_name }} is full",
             description="{{ $value | humanizePercentage }} of the cache is in use: vLLM interrupts running "

@@ -71,12 +71,13 @@ SERVICE_ALERTS = Group(
         Alert(
             name="RadrefEventLoopLag",
             severity="warning",
-            # A loop this late spends most of the 0.3 s of a search on waiting for itself.
+            # Three such waits are the 0.3 s of a whole search. The gauge is the largest delay of the last
+            # minute.
             expr="max by (namespace, job, instance) (min_over_time(radref_event_loop_lag_seconds[5m])) > 0.1",
             hold="10m",
             summary="{{ $labels.job }} on {{ $labels.instance }} is short of CPU or blocked",
-            description="Its event loop wakes up at least {{ $value | humanizeDuration }} late, all the "
-            "time: every call through this pod is that much slower, several times over.",
+            description="In every minute its event loop was at least {{ $value | humanizeDuration }} late: "
+            "every call through this pod waits for that, several times over.",
         ),
         Alert(
             name="RadrefCallersRefused",

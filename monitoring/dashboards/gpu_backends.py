@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from monitoring.dashboards.board import Board, Panel, Query, Row, Unit
-from monitoring.dashboards.queries import percentiles, rate, selector, share
+from monitoring.dashboards.queries import job, percentiles, rate, selector, share
+from monitoring.names import TRITON, VLLM
+
+_TRITON, _VLLM = job(TRITON), job(VLLM)
 
 
 def _busy(metric: str) -> str:
     """Microseconds a second / 1e6: how many requests were in this state at once, by Little's law."""
-    return f"{rate(metric, by='model')} / 1e6"
+    return f"{rate(metric, _TRITON, by='model')} / 1e6"
 
 
 GPU_BOARD = Board(
@@ -25,7 +28,8 @@ GPU_BOARD = Board(
                     Unit.COUNT,
                     [
                         Query(
-                            f"sum by (model) ({selector('nv_inference_pending_request_count')})", "{{model}}"
+                            f"sum by (model) ({selector('nv_inference_pending_request_count', _TRITON)})",
+                            "{{model}}",
                         )
                     ],
                 ),
@@ -48,14 +52,19 @@ GPU_BOARD = Board(
                     "Requests answered",
                     "By model.",
                     Unit.CALLS_PER_SECOND,
-                    [Query(rate("nv_inference_request_success", by="model"), "{{model}}")],
+                    [Query(rate("nv_inference_request_success", _TRITON, by="model"), "{{model}}")],
                 ),
                 Panel(
                     "Requests failed",
                     "By model and reason. CANCELED: the caller went away; REJECTED: the queue was full or "
                     "too slow.",
                     Unit.CALLS_PER_SECOND,
-                    [Query(rate("nv_inference_request_failure", by="model, reason"), "{{model}} {{reason}}")],
+                    [
+                        Query(
+                            rate("nv_inference_request_failure", _TRITON, by="model, reason"),
+                            "{{model}} {{reason}}",
+                        )
+                    ],
                 ),
                 Panel(
                     "Rows per execution",
@@ -64,8 +73,8 @@ GPU_BOARD = Board(
                     [
                         Query(
                             share(
-                                rate("nv_inference_count", by="model"),
-                                rate("nv_inference_exec_count", by="model"),
+                                rate("nv_inference_count", _TRITON, by="model"),
+                                rate("nv_inference_exec_count", _TRITON, by="model"),
                             ),
                             "{{model}}",
                         )
@@ -82,11 +91,11 @@ GPU_BOARD = Board(
                     Unit.COUNT,
                     [
                         Query(
-                            f"sum by (model_name) ({selector('vllm:num_requests_running')})",
+                            f"sum by (model_name) ({selector('vllm:num_requests_running', _VLLM)})",
                             "running {{model_name}}",
                         ),
                         Query(
-                            f"sum by (model_name) ({selector('vllm:num_requests_waiting')})",
+                            f"sum by (model_name) ({selector('vllm:num_requests_waiting', _VLLM)})",
                             "waiting {{model_name}}",
                         ),
                     ],
@@ -97,7 +106,8 @@ GPU_BOARD = Board(
                     Unit.SHARE,
                     [
                         Query(
-                            f"max by (model_name) ({selector('vllm:kv_cache_usage_perc')})", "{{model_name}}"
+                            f"max by (model_name) ({selector('vllm:kv_cache_usage_perc', _VLLM)})",
+                            "{{model_name}}",
                         )
                     ],
                     limit=0.95,
@@ -106,16 +116,19 @@ GPU_BOARD = Board(
                     "Interrupted requests",
                     "Preemptions: each is computed again.",
                     Unit.PER_SECOND,
-                    [Query(rate("vllm:num_preemptions_total", by="model_name"), "{{model_name}}")],
+                    [Query(rate("vllm:num_preemptions_total", _VLLM, by="model_name"), "{{model_name}}")],
                 ),
                 Panel(
                     "Tokens",
                     "Read and written.",
                     Unit.PER_SECOND,
                     [
-                        Query(rate("vllm:prompt_tokens_total", by="model_name"), "prompt {{model_name}}"),
                         Query(
-                            rate("vllm:generation_tokens_total", by="model_name"), "generated {{model_name}}"
+                            rate("vllm:prompt_tokens_total", _VLLM, by="model_name"), "prompt {{model_name}}"
+                        ),
+                        Query(
+                            rate("vllm:generation_tokens_total", _VLLM, by="model_name"),
+                            "generated {{model_name}}",
                         ),
                     ],
                 ),
@@ -123,7 +136,12 @@ GPU_BOARD = Board(
                     "Requests finished, by how",
                     "stop: whole; length: cut off at its limit; abort: the caller went away; error: a fault.",
                     Unit.CALLS_PER_SECOND,
-                    [Query(rate("vllm:request_success_total", by="finished_reason"), "{{finished_reason}}")],
+                    [
+                        Query(
+                            rate("vllm:request_success_total", _VLLM, by="finished_reason"),
+                            "{{finished_reason}}",
+                        )
+                    ],
                     stacked=True,
                 ),
                 Panel(
@@ -133,8 +151,8 @@ GPU_BOARD = Board(
                     [
                         Query(
                             share(
-                                rate("vllm:prefix_cache_hits_total", by="model_name"),
-                                rate("vllm:prefix_cache_queries_total", by="model_name"),
+                                rate("vllm:prefix_cache_hits_total", _VLLM, by="model_name"),
+                                rate("vllm:prefix_cache_queries_total", _VLLM, by="model_name"),
                             ),
                             "{{model_name}}",
                         )
@@ -149,28 +167,28 @@ GPU_BOARD = Board(
                     "In the queue",
                     "Before the first computation.",
                     Unit.SECONDS,
-                    percentiles("vllm:request_queue_time_seconds", by="model_name"),
+                    percentiles("vllm:request_queue_time_seconds", _VLLM, by="model_name"),
                 ),
                 Panel(
                     "To the first token",
                     "Queue and prompt together. A first statement within 1.5 s needs a good part less than "
                     "that.",
                     Unit.SECONDS,
-                    percentiles("vllm:time_to_first_token_seconds", by="model_name"),
+                    percentiles("vllm:time_to_first_token_seconds", _VLLM, by="model_name"),
                     limit=1.0,
                 ),
                 Panel(
                     "Between two tokens",
                     "Speed of writing: at 0.02 s a token an answer of 400 tokens takes 8 s.",
                     Unit.SECONDS,
-                    percentiles("vllm:inter_token_latency_seconds", by="model_name"),
+                    percentiles("vllm:inter_token_latency_seconds", _VLLM, by="model_name"),
                     limit=0.02,
                 ),
                 Panel(
                     "Whole request",
                     "From arrival to the last token.",
                     Unit.SECONDS,
-                    percentiles("vllm:e2e_request_latency_seconds", by="model_name"),
+                    percentiles("vllm:e2e_request_latency_seconds", _VLLM, by="model_name"),
                 ),
             ],
         ),
