@@ -6,6 +6,9 @@ from monitoring.names import TRITON, VLLM
 from monitoring.rules import Alert, Group
 
 _SUCCEEDED, _FAILED = (f'nv_inference_request_{how}{{job="{TRITON}"}}' for how in ("success", "failure"))
+_WAITING, _CACHE = (
+    f'vllm:{what}{{job="{VLLM}"}}' for what in ("num_requests_waiting", "kv_cache_usage_perc")
+)
 
 MODEL_SERVER_ALERTS = Group(
     "model-servers",
@@ -48,16 +51,15 @@ MODEL_SERVER_ALERTS = Group(
         Alert(
             name="RadrefVllmQueueing",
             severity="warning",
-            expr=f'min_over_time(sum by (namespace, model_name) (vllm:num_requests_waiting{{job="{VLLM}"}})[15m:]) > 0',
+            expr=f"min_over_time(sum by (namespace, model_name) ({_WAITING})[15m:]) > 0",
             hold="0m",
             summary="vLLM has not emptied its queue of {{ $labels.model_name }} for 15 minutes",
-            description="At least {{ $value }} requests waited at any time: more is asked than the GPU "
-            "generates.",
+            description="At least {{ $value }} requests waited at any time: more is asked than the GPU generates.",
         ),
         Alert(
             name="RadrefVllmCacheFull",
             severity="warning",
-            expr=f'min by (namespace, model_name) (vllm:kv_cache_usage_perc{{job="{VLLM}"}}) > 0.95',
+            expr=f"min by (namespace, model_name) ({_CACHE}) > 0.95",
             hold="15m",
             summary="the KV cache of {{ $labels.model_name }} is full",
             description="{{ $value | humanizePercentage }} of the cache is in use: vLLM interrupts running "

@@ -71,8 +71,7 @@ SERVICE_ALERTS = Group(
         Alert(
             name="RadrefEventLoopLag",
             severity="warning",
-            # Three such waits are the 0.3 s of a whole search. The gauge is the largest delay of the last
-            # minute.
+            # The largest delay of the last minute; three such waits are the 0.3 s of a whole search.
             expr="max by (namespace, job, instance) (min_over_time(radref_event_loop_lag_seconds[5m])) > 0.1",
             hold="10m",
             summary="{{ $labels.job }} on {{ $labels.instance }} is short of CPU or blocked",

@@ -7,6 +7,7 @@ from monitoring.dashboards.queries import job, percentiles, rate, selector, shar
 from monitoring.names import TRITON, VLLM
 
 _TRITON, _VLLM = job(TRITON), job(VLLM)
+_MODEL, _LLM, _END = "{{model}}", "{{model_name}}", "{{finished_reason}}"
 
 
 def _busy(metric: str) -> str:
@@ -29,7 +30,7 @@ GPU_BOARD = Board(
                     [
                         Query(
                             f"sum by (model) ({selector('nv_inference_pending_request_count', _TRITON)})",
-                            "{{model}}",
+                            _MODEL,
                         )
                     ],
                 ),
@@ -39,20 +40,20 @@ GPU_BOARD = Board(
                     "keeps no histogram of waits; percentiles are on the dashboard of retrieval and "
                     "inference.",
                     Unit.COUNT,
-                    [Query(_busy("nv_inference_queue_duration_us"), "{{model}}")],
+                    [Query(_busy("nv_inference_queue_duration_us"), _MODEL)],
                 ),
                 Panel(
                     "Instances at work at once",
                     "Time spent computing per second of time. At the number of instances the model is "
                     "saturated.",
                     Unit.COUNT,
-                    [Query(_busy("nv_inference_compute_infer_duration_us"), "{{model}}")],
+                    [Query(_busy("nv_inference_compute_infer_duration_us"), _MODEL)],
                 ),
                 Panel(
                     "Requests answered",
                     "By model.",
                     Unit.CALLS_PER_SECOND,
-                    [Query(rate("nv_inference_request_success", _TRITON, by="model"), "{{model}}")],
+                    [Query(rate("nv_inference_request_success", _TRITON, by="model"), _MODEL)],
                 ),
                 Panel(
                     "Requests failed",
@@ -62,7 +63,7 @@ GPU_BOARD = Board(
                     [
                         Query(
                             rate("nv_inference_request_failure", _TRITON, by="model, reason"),
-                            "{{model}} {{reason}}",
+                            f"{_MODEL} {{{{reason}}}}",
                         )
                     ],
                 ),
@@ -76,7 +77,7 @@ GPU_BOARD = Board(
                                 rate("nv_inference_count", _TRITON, by="model"),
                                 rate("nv_inference_exec_count", _TRITON, by="model"),
                             ),
-                            "{{model}}",
+                            _MODEL,
                         )
                     ],
                 ),
@@ -107,7 +108,7 @@ GPU_BOARD = Board(
                     [
                         Query(
                             f"max by (model_name) ({selector('vllm:kv_cache_usage_perc', _VLLM)})",
-                            "{{model_name}}",
+                            _LLM,
                         )
                     ],
                     limit=0.95,
@@ -116,19 +117,17 @@ GPU_BOARD = Board(
                     "Interrupted requests",
                     "Preemptions: each is computed again.",
                     Unit.PER_SECOND,
-                    [Query(rate("vllm:num_preemptions_total", _VLLM, by="model_name"), "{{model_name}}")],
+                    [Query(rate("vllm:num_preemptions_total", _VLLM, by="model_name"), _LLM)],
                 ),
                 Panel(
                     "Tokens",
                     "Read and written.",
                     Unit.PER_SECOND,
                     [
-                        Query(
-                            rate("vllm:prompt_tokens_total", _VLLM, by="model_name"), "prompt {{model_name}}"
-                        ),
+                        Query(rate("vllm:prompt_tokens_total", _VLLM, by="model_name"), f"prompt {_LLM}"),
                         Query(
                             rate("vllm:generation_tokens_total", _VLLM, by="model_name"),
-                            "generated {{model_name}}",
+                            f"generated {_LLM}",
                         ),
                     ],
                 ),
@@ -139,7 +138,7 @@ GPU_BOARD = Board(
                     [
                         Query(
                             rate("vllm:request_success_total", _VLLM, by="finished_reason"),
-                            "{{finished_reason}}",
+                            _END,
                         )
                     ],
                     stacked=True,
@@ -154,7 +153,7 @@ GPU_BOARD = Board(
                                 rate("vllm:prefix_cache_hits_total", _VLLM, by="model_name"),
                                 rate("vllm:prefix_cache_queries_total", _VLLM, by="model_name"),
                             ),
-                            "{{model_name}}",
+                            _LLM,
                         )
                     ],
                 ),
