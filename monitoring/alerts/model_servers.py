@@ -10,6 +10,13 @@ _WAITING, _CACHE = (
     f'vllm:{what}{{job="{VLLM}"}}' for what in ("num_requests_waiting", "kv_cache_usage_perc")
 )
 
+_SEARCHES = '{stage="retrieval"}'
+
+
+def _p95(histogram: str, by: str, selector: str = "") -> str:
+    return f"histogram_quantile(0.95, sum by ({by}, le) (rate({histogram}_bucket{selector}[10m])))"
+
+
 MODEL_SERVER_ALERTS = Group(
     "model-servers",
     [
@@ -26,14 +33,19 @@ MODEL_SERVER_ALERTS = Group(
         Alert(
             name="RadrefModelQueueSlow",
             severity="warning",
+            # Documents wait in the same queues for as long as they like: only a queue that people feel counts.
             expr=(
-                "histogram_quantile(0.95, sum by (namespace, model, le) "
-                "(rate(radref_model_queue_seconds_bucket[10m])))\n> 0.3"
+                f"{_p95('radref_model_queue_seconds', 'namespace, model')} > 0.3\n"
+                "and on (namespace) (\n"
+                f"  {_p95('radref_stage_duration_seconds', 'namespace', _SEARCHES)} > 0.3\n"
+                f"  or {_p95('radref_time_to_first_statement_seconds', 'namespace')} > 1.5\n"
+                ")"
             ),
             hold="10m",
-            summary="requests wait for {{ $labels.model }}",
-            description="95 % of the requests of the last ten minutes waited up to {{ $value | "
-            "humanizeDuration }} before the model looked at them. A whole search is to take 0.3 s.",
+            summary="people wait because requests wait for {{ $labels.model }}",
+            description="95 % of its requests of the last ten minutes waited up to "
+            "{{ $value | humanizeDuration }} before the model looked at them, and searches or first statements "
+            "are slower than they may be.",
         ),
         Alert(
             name="RadrefTritonFailing",
@@ -54,7 +66,7 @@ MODEL_SERVER_ALERTS = Group(
             expr=f"min_over_time(sum by (namespace, model_name) ({_WAITING})[15m:]) > 0",
             hold="0m",
             summary="vLLM has not emptied its queue of {{ $labels.model_name }} for 15 minutes",
-            description="At least {{ $value }} requests waited at any time: more is asked than the GPU generates.",
+            description="At least {{ $value }} requests waited at any time: more is asked than it can generate.",
         ),
         Alert(
             name="RadrefVllmCacheFull",
