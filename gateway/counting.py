@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.model import AbstentionReason, Answer, Outcome
+from gateway.model import Answer
 from radref.service.metrics import ABSTENTIONS, ANSWERS, CITATIONS, GENERATION_TOKENS
-
-
-def start_at_zero() -> None:
-    """Every count exists from the start: Prometheus does not see the first event of a series that is new."""
-    for outcome in Outcome:
-        ANSWERS.labels(outcome=outcome.value)
-    for reason in AbstentionReason:
-        ABSTENTIONS.labels(reason=reason.value)
-    for result in ("valid", "unknown", "misquoted"):
-        CITATIONS.labels(result=result)
-    for kind in ("prompt", "completion"):
-        GENERATION_TOKENS.labels(kind=kind)
 
 
 def count(answer: Answer) -> None:

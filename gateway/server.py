@@ -18,7 +18,6 @@ from gateway.audit.trail import AuditTrail
 from gateway.clients.inference import InferenceClient
 from gateway.clients.ingest import IngestClient
 from gateway.clients.retrieval import RetrievalClient
-from gateway.counting import start_at_zero
 from gateway.desk import Desk
 from gateway.pipeline import Pipeline, PipelineLimits
 from gateway.service import GatewayService
@@ -42,7 +41,6 @@ async def compose(settings: GatewaySettings) -> App:
     Raises:
         PreconditionFailed: INVALID_STATE, the audit key cannot be used, or a newer release wrote the store.
     """
-    start_at_zero()
     database, trail = await _audit(settings)
     tls = settings.tls.files()
     retrieval = open_channel(settings.retrieval_target, tls=tls)

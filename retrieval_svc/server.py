@@ -9,7 +9,7 @@ import structlog
 from radref.api.retrieval.v1 import index_pb2_grpc, retrieval_pb2_grpc
 from radref.service.channels import open_channel
 from radref.service.health import Component
-from radref.service.metrics import DEGRADED, KB_DOCUMENTS
+from radref.service.metrics import KB_DOCUMENTS
 from radref.service.runtime import App, Servicer, run_service
 from retrieval_svc.bm25 import Bm25Encoder
 from retrieval_svc.catalogue import Catalogue
@@ -18,7 +18,6 @@ from retrieval_svc.index import Index
 from retrieval_svc.indexed_text import IndexedText
 from retrieval_svc.inference_client import EmbedderCheck, InferenceClient
 from retrieval_svc.maintenance import Maintenance
-from retrieval_svc.model import Leg
 from retrieval_svc.retrieve import Retriever
 from retrieval_svc.service import IndexServicer, RetrievalServicer
 from retrieval_svc.settings import RetrievalSettings
@@ -31,9 +30,6 @@ log = structlog.get_logger()
 async def compose(settings: RetrievalSettings) -> App:
     """Opens the index and wires the service."""
     topics = settings.collections
-    for leg in Leg:
-        # From the start: Prometheus does not see the first event of a series that is new.
-        DEGRADED.labels(leg=leg.value)
     channel = open_channel(settings.inference_target, tls=settings.tls.files())
     inference = InferenceClient(channel, timeout=settings.embed_timeout_seconds)
     text = _indexed_text(settings)

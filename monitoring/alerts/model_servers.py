@@ -33,7 +33,7 @@ MODEL_SERVER_ALERTS = Group(
         Alert(
             name="RadrefModelQueueSlow",
             severity="warning",
-            # Documents wait in the same queues for as long as they like: only a queue that people feel counts.
+            # Documents wait in the same queues as long as they like: only a queue that people feel counts.
             expr=(
                 f"{_p95('radref_model_queue_seconds', 'namespace, model')} > 0.3\n"
                 "and on (namespace) (\n"
@@ -44,8 +44,8 @@ MODEL_SERVER_ALERTS = Group(
             hold="10m",
             summary="people wait because requests wait for {{ $labels.model }}",
             description="95 % of its requests of the last ten minutes waited up to "
-            "{{ $value | humanizeDuration }} before the model looked at them, and searches or first statements "
-            "are slower than they may be.",
+            "{{ $value | humanizeDuration }} before the model looked at them, and searches or first "
+            "statements are slower than they may be.",
         ),
         Alert(
             name="RadrefTritonFailing",
@@ -66,7 +66,8 @@ MODEL_SERVER_ALERTS = Group(
             expr=f"min_over_time(sum by (namespace, model_name) ({_WAITING})[15m:]) > 0",
             hold="0m",
             summary="vLLM has not emptied its queue of {{ $labels.model_name }} for 15 minutes",
-            description="At least {{ $value }} requests waited at any time: more is asked than it can generate.",
+            description="At least {{ $value }} requests waited at any time: more is asked for than it can "
+            "generate.",
         ),
         Alert(
             name="RadrefVllmCacheFull",
