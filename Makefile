@@ -3,7 +3,8 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-faults test-triton test-vllm test-docling peers bench-store lint protos protos-check format clean
+.PHONY: demo test test-faults test-triton test-vllm test-docling test-prometheus peers bench-store lint protos \
+  protos-check monitoring format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
 	$(BIN)/radref demo
@@ -23,6 +24,10 @@ test-faults: $(VENV)/.dev  ## processes and connections killed at every step of 
 	scripts/debian_packages.sh
 	RADREF_TEST_FAULTS=1 $(BIN)/python -m pytest tests/ingest/faults tests/life
 
+test-prometheus: $(VENV)/.dev  ## every query of dashboards and alerts against a real Prometheus that scrapes the stack
+	scripts/debian_packages.sh
+	RADREF_TEST_PROMETHEUS=1 $(BIN)/python -m pytest tests/monitoring/real_prometheus
+
 test-docling: $(VENV)-docling/.ready  ## Docling with tiny models of its true architectures; 6 GB, not part of CI
 	RADREF_TEST_DOCLING=1 OMP_NUM_THREADS=1 $(VENV)-docling/bin/python -m pytest tests/docling
 
@@ -41,7 +46,7 @@ bench-store: $(VENV)/.benchmarks  ## the store alone at 1k, 10k and 100k childre
 	$(BIN)/python -m benchmarks.store_scale --data-dir $(DATA_DIR) --questions samples/qa.jsonl \
 	  --plot docs/images/store-scale.svg
 
-lint: $(VENV)/.dev  ## style, types, layering, protos, stale stubs
+lint: $(VENV)/.dev  ## style, types, layering, protos, stale stubs, stale dashboards and rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -49,9 +54,14 @@ lint: $(VENV)/.dev  ## style, types, layering, protos, stale stubs
 	$(BIN)/buf lint
 	PYTHON=$(BIN)/python scripts/protos.sh --check
 	scripts/buf_breaking.sh $(BIN)/buf
+	$(BIN)/python -m monitoring.generate --check
 
 protos: $(VENV)/.dev  ## generate radref/api from protos/
 	PYTHON=$(BIN)/python scripts/protos.sh
+
+# RUNBOOKS=https://... where the site serves docs/runbooks.
+monitoring: $(VENV)/.dev  ## write k8s/base/dashboards, k8s/base/alerts and monitoring/rule_files from monitoring/
+	$(BIN)/python -m monitoring.generate $(if $(RUNBOOKS),--runbooks $(RUNBOOKS))
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -7,6 +7,7 @@ packages=(
   tesseract-ocr tesseract-ocr-rus                          # OCR; English comes with it
   libreoffice-writer libreoffice-calc libreoffice-impress  # RTF, DOC, ODT, PPT, XLS
   postgresql                                               # the registry on PostgreSQL; tests start their own server
+  prometheus                                               # promtool tests the alerts; a test starts its own server
 )
 missing=()
 for package in "${packages[@]}"; do

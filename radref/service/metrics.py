@@ -100,7 +100,8 @@ def stage_timer(stage: str) -> Iterator[StageClock]:
     """Times a stage of answering: observes it in STAGE_SECONDS, also when it fails, and gives it a span.
 
     Args:
-        stage: embed, search, parents, rerank, gate, generate or validate.
+        stage: embed, search, parents, rerank, gate, generate or validate; and retrieval: from a question to
+            its ranked passages, so embed, search, parents and rerank with the way there and back.
     """
     clock = StageClock()
     started = time.perf_counter()

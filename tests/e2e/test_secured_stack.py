@@ -3,85 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from radref.cli.uploads import Verdict
-from radref.client import RadrefClient, TlsFiles
+from radref.client import RadrefClient
 from radref.errors import PermissionDenied, Unauthenticated, Unavailable
-from tests.e2e.conftest import SAMPLES, Running, ingest, start, stop
-from tests.inference.certificates import certificate_authority
-from tests.service.access_issuer import AUDIENCE, ISSUER, Issuer
+from tests.e2e.conftest import SAMPLES, ingest
+from tests.e2e.secured_stack import Secured, secured_stack
 
 pytestmark = pytest.mark.e2e
-NAMES = ("gateway", "ingest", "retrieval", "inference")
-
-
-@dataclass
-class Secured:
-    running: Running
-    issuer: Issuer
-    ca: Path
-
-    def client(self, *roles: str, subject: str = "dr.weber") -> RadrefClient:
-        addresses = self.running.addresses
-        token = self.issuer.token(sub=subject, roles=list(roles)) if roles else None
-        return RadrefClient(
-            gateway=addresses.gateway, ingest=addresses.ingest, token=token, tls=TlsFiles(self.ca)
-        )
 
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    folder = tmp_path_factory.mktemp("secured")
-    authority, issuer = certificate_authority(folder), Issuer()
-    (folder / "jwks.json").write_bytes(issuer.jwks())
-    access = {
-        "mode": "jwt",
-        "issuer": ISSUER,
-        "audience": AUDIENCE,
-        "jwks_file": str(folder / "jwks.json"),
-        "algorithms": ["ES256"],
-    }
-    settings: dict[str, dict[str, object]] = {}
-    for name in NAMES:
-        cert, key = authority.issue(folder, name, name)
-        tls = {
-            "mode": "mtls",
-            "cert_file": str(cert),
-            "key_file": str(key),
-            "ca_file": str(authority.path),
-            "allowed_peer_names": ["gateway", "ingest", "retrieval", "operator"],
-        }
-        settings[name] = {"tls": tls, **({"access": access} if name in ("gateway", "ingest") else {})}
-    config = folder / "radref.yaml"
-    config.write_text(json.dumps(settings), encoding="utf-8")
-    # `radref up` asks each service whether it serves, so it needs a certificate as any peer does.
-    cert, key = authority.issue(folder, "operator", "operator")
-    environment = {
-        "RADREF_CA_FILE": str(authority.path),
-        "RADREF_CERT_FILE": str(cert),
-        "RADREF_KEY_FILE": str(key),
-    }
-    kept = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)
-    try:
-        running = start(folder / "data", "--config", str(config))
-        try:
-            yield Secured(running, issuer, authority.path)
-        finally:
-            stop(running)
-    finally:
-        for name, value in kept.items():
-            if value is None:
-                os.environ.pop(name)
-            else:
-                os.environ[name] = value
+    with secured_stack(tmp_path_factory.mktemp("secured")) as running:
+        yield running
 
 
 def test_a_document_is_brought_in_asked_for_and_cited(secured: Secured) -> None:

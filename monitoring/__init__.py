@@ -1,0 +1,1 @@
+"""Source of the Grafana dashboards and Prometheus rules in k8s/base; `make monitoring` writes them."""

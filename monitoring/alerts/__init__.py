@@ -1,0 +1,1 @@
+"""Alerts by what they watch. `monitoring.catalogue` lists them all."""

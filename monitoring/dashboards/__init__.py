@@ -1,0 +1,1 @@
+"""Dashboards by reader. `monitoring.catalogue` lists them all."""
