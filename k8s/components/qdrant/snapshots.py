@@ -1,11 +1,12 @@
 """Takes a snapshot of every collection of the index on every Qdrant node and deletes old ones.
 
-Standard library only: it is mounted into whatever image has Python. The catalogue goes first: points that are newer
-than it are only deleted by maintenance, while a catalogue that is newer than the points would name what is not there
-(docs/vector-store.md, "Backup"). A collection that fails does not keep the others from being saved; the job fails then.
+Standard library only: it is mounted into whatever image has Python. The catalogue goes first: points that are
+newer than it are only deleted by maintenance, while a catalogue that is newer than the points would name what
+is not there (docs/vector-store.md, "Backup"). A collection that fails does not keep the others from being
+saved; the job fails then.
 
-Environment: QDRANT_NODES (base URLs, separated by spaces), QDRANT_PREFIX, QDRANT_KEEP (snapshots of a collection that
-stay on a node, >= 1), QDRANT_API_KEY_FILE and QDRANT_CA_FILE (both optional).
+Environment: QDRANT_NODES (base URLs, separated by spaces), QDRANT_PREFIX, QDRANT_KEEP (snapshots of a
+collection that stay on a node, >= 1), QDRANT_API_KEY_FILE and QDRANT_CA_FILE (both optional).
 """
 
 import json
@@ -59,7 +60,7 @@ def restore_safe_order(collection: str) -> tuple[int, str]:
 
 
 def run(nodes: list[Node], prefix: str, keep: int) -> int:
-    """Returns how many collections could not be saved or pruned, a node that does not answer counting as one."""
+    """How many collections could not be saved or pruned; a node that does not answer counts as one."""
     failures = saved = 0
     for node in nodes:
         try:

@@ -1,6 +1,6 @@
-"""Makes a token for the cpu-dev overlay, and the keys file that its services check tokens with. For trials only.
+"""Makes a token for the cpu-dev overlay, and the keys file that its services check it with. For trials only.
 
-    python k8s/overlays/cpu-dev/make_token.py --folder .radref/dev --subject ann --roles reader curator approver
+    python k8s/overlays/cpu-dev/make_token.py --folder .radref/dev --roles reader curator approver
     kubectl -n radref create configmap radref-dev-keys --from-file=.radref/dev/jwks.json
 
 The private key is made once and stays in the folder; whoever has it can make tokens.
