@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-faults test-triton test-vllm test-docling test-prometheus peers bench-store lint protos \
+.PHONY: demo test test-extras test-faults test-triton test-vllm test-docling test-prometheus peers bench-store lint protos \
   protos-check monitoring format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
@@ -11,7 +11,10 @@ demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three qu
 
 test: $(VENV)/.dev  ## unit and end-to-end tests
 	scripts/debian_packages.sh
-	$(BIN)/python -m pytest
+	RADREF_KUBECTL="$$(PYTHON=$(BIN)/python scripts/kubectl.sh $(VENV)/kubectl)" $(BIN)/python -m pytest
+
+test-extras: $(VENV)/.dev  ## what each container image installs, in clean environments: the services start and work together
+	RADREF_TEST_EXTRAS=1 $(BIN)/python -m pytest tests/extras
 
 test-triton: $(VENV)-triton/.ready  ## a real Triton server with tiny models of the true architectures
 	# One thread: the models are tiny, and threads that wait for each other only slow them down.

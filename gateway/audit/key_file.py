@@ -1,4 +1,4 @@
-"""The secret key of the hash of questions, in a file that only this user reads."""
+"""The secret key of the hash of questions, in a file that only this process reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_key(path: Path) -> bytes:
 
     Raises:
         PreconditionFailed: INVALID_STATE, the file is missing, not a file, too short, too long, or open to
-            others than its owner.
+            others (`is_private`).
     """
     try:
         with path.open("rb") as file:
@@ -35,7 +35,7 @@ def read_key(path: Path) -> bytes:
     if not stat.S_ISREG(status.st_mode):
         raise PreconditionFailed(f"the audit key file {path} is not a file")
     mode = stat.S_IMODE(status.st_mode)
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if not is_private(mode, owner=status.st_uid, user=os.geteuid()):
         raise PreconditionFailed(
             f"the audit key file {path} is open to others than its owner (mode {mode:04o}): chmod 600 {path}"
         )
@@ -45,6 +45,23 @@ def read_key(path: Path) -> bytes:
             f"head -c {MIN_KEY_BYTES} /dev/urandom > {path}"
         )
     return key
+
+
+def is_private(mode: int, *, owner: int, user: int) -> bool:
+    """True where nobody but `user` and the administrator can read or change the file.
+
+    A file of the user is open to no group. A file of root may be readable by its group, else a user who is
+    not root could not read it at all: that is how Kubernetes mounts a Secret for a pod with `fsGroup`
+    (root:fsGroup, mode 0440; 0400 cannot be had there). PostgreSQL has the same rule for its key files.
+
+    Args:
+        mode: permission bits.
+        owner: user id of the file's owner.
+        user: effective user id of the process.
+    """
+    if owner == 0 and user != 0:
+        return not mode & (stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO)
+    return not mode & (stat.S_IRWXG | stat.S_IRWXO)
 
 
 def read_or_make_key(path: Path) -> bytes:

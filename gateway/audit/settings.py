@@ -26,7 +26,8 @@ class AuditSettings(BaseModel):
     )
     hash_key_file: Path | None = Field(
         default=None,
-        description="key of the hash of questions, at least 32 bytes, mode 0600; empty = made in data_dir",
+        description="key of the hash of questions, at least 32 bytes, mode 0600 (of root: 0640); "
+        "empty = made in data_dir",
     )
     retention_days: int = Field(
         default=365, ge=1, le=36_500, description="days after which records and their feedback are deleted"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.audit.key_file import read_key, read_or_make_key
+from gateway.audit.key_file import is_private, read_key, read_or_make_key
 from gateway.audit.query_hash import MAX_CHARACTERS, QueryHash
 from gateway.question import accepted_question
 from radref.errors import PreconditionFailed
@@ -67,6 +67,28 @@ def test_a_key_that_others_may_see_is_refused(tmp_path: Path, mode: int) -> None
         read_key(path)
     path.chmod(0o400)
     assert read_key(path) == KEY
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "user", "private"),
+    [
+        (0o600, 10001, 10001, True),
+        (0o440, 10001, 10001, False),
+        # A Secret in Kubernetes, for a pod with fsGroup.
+        (0o440, 0, 10001, True),
+        (0o640, 0, 10001, True),
+        (0o460, 0, 10001, False),
+        (0o450, 0, 10001, False),
+        (0o444, 0, 10001, False),
+        # Of root, for root: its group has no business there.
+        (0o440, 0, 0, False),
+        (0o400, 0, 0, True),
+    ],
+)
+def test_roots_file_may_be_readable_by_the_group_it_was_given_to(
+    mode: int, owner: int, user: int, private: bool
+) -> None:
+    assert is_private(mode, owner=owner, user=user) is private
 
 
 @pytest.mark.parametrize("content", [b"", b"k" * 31, b"k" * 5000])
