@@ -90,7 +90,7 @@ async def llm_stack(
     )
     gateway = _server()
     gateway_pb2_grpc.add_GatewayServiceServicer_to_server(
-        GatewayService(Desk(pipeline, NoPassages(), NoTrail(), None)),  # type: ignore[arg-type]
+        GatewayService(Desk(pipeline, None, NoPassages(), NoTrail(), None)),  # type: ignore[arg-type]
         gateway,
     )
     port = gateway.add_insecure_port("127.0.0.1:0")

@@ -108,7 +108,7 @@ async def gateway_on(
         )
     )
     servicer = GatewayService(
-        Desk(pipeline, NoPassages(), trail, FeedbackBox(database))  # type: ignore[arg-type]
+        Desk(pipeline, None, NoPassages(), trail, FeedbackBox(database))  # type: ignore[arg-type]
     )
     gateway_pb2_grpc.add_GatewayServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
