@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 from pathlib import Path
 
 import grpc
@@ -10,6 +11,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from radref.api.gateway.v1 import gateway_pb2
 from radref.service.settings import SettingsError
+from radref.service.tracing.export import start_export
+from radref.service.tracing.settings import TracingSettings
 from tests.service.collector import Collector, attributes, collector
 from tests.service.gateway_stack import QUESTION, Stack, gateway_stack
 from tests.service.service_process import OPENMETRICS, until
@@ -148,3 +151,16 @@ def test_an_endpoint_that_is_none_is_refused(endpoint: str, monkeypatch: pytest.
     monkeypatch.setenv("RADREF_INFERENCE_TRACING__ENDPOINT", endpoint)
     with pytest.raises(SettingsError, match=r"tracing\.endpoint"):
         OneSettings.load()
+
+
+def test_an_endpoint_without_the_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
+    with pytest.raises(ValueError, match=r"radref\[telemetry\]"):
+        start_export(TracingSettings(endpoint="http://127.0.0.1:4317"), "gateway")
+
+
+@pytest.mark.parametrize(("name", "value"), [("OTEL_SDK_DISABLED", "true"), ("OTEL_TRACES_EXPORTER", "none")])
+def test_the_standard_switches_turn_it_off(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
+    monkeypatch.setenv(name, value)
+    start_export(TracingSettings(endpoint="http://127.0.0.1:4317"), "gateway")()
