@@ -10,6 +10,7 @@ from monitoring.rules import Alert, Group
 _BY_TOPIC = f'max by (namespace, topic) (radref_kb_documents{{job="{RETRIEVAL}", state="indexed"}}'
 INDEXED, INDEXED_AN_HOUR_AGO = (f"sum by (namespace) ({_BY_TOPIC}{when}))" for when in ("", " offset 1h"))
 OLDEST_JOB = f'max by (namespace) (radref_ingest_oldest_job_age_seconds{{job="{INGEST}"}})'
+VERIFIED = f'radref_index_verified_timestamp_seconds{{job="{INGEST}"}}'
 
 KNOWLEDGE_BASE_ALERTS = Group(
     "knowledge-base",
@@ -22,6 +23,16 @@ KNOWLEDGE_BASE_ALERTS = Group(
             summary="index and registry disagree, and it was not mended",
             description="{{ $value }} documents are not in the index as the registry has them: a withdrawn "
             "one may still be found, or an approved one not.",
+        ),
+        Alert(
+            name="RadrefIndexNotVerified",
+            severity="warning",
+            # Three times the default of ingest.reconcile.interval_seconds; 0 = not since the start.
+            expr=f"time() - max by (namespace) ({VERIFIED}) > 3 * 3600",
+            hold="15m",
+            summary="nobody has compared index and registry for hours",
+            description="What finds a withdrawn document that is still searched does not run: "
+            "RadrefIndexDivergence says nothing meanwhile.",
         ),
         Alert(
             name="RadrefKnowledgeBaseEmpty",

@@ -10,6 +10,7 @@ from monitoring.names import INGEST, RETRIEVAL
 
 _STAGE = "radref_ingest_stage_duration_seconds"
 _DOCUMENTS = "radref_kb_documents"
+_VERIFIED = selector("radref_index_verified_timestamp_seconds", job(INGEST))
 _IN_INDEX = selector(_DOCUMENTS, job(RETRIEVAL), 'state="indexed"')
 
 
@@ -96,6 +97,14 @@ INGEST_BOARD = Board(
                     Unit.COUNT,
                     [Query(f"max({selector('radref_index_divergence', job(INGEST))})", "documents")],
                     limit=1,
+                ),
+                Panel(
+                    "Since index and registry were compared",
+                    "Differences are only as new as this. More than three intervals "
+                    "(ingest.reconcile.interval_seconds, an hour): the comparison does not run.",
+                    Unit.SECONDS,
+                    [Query(f"time() - max({_VERIFIED})", "age")],
+                    limit=3 * 3600,
                 ),
             ],
         ),
