@@ -50,7 +50,6 @@ from ingest_svc.source_watch.watch import SourceWatch
 from ingest_svc.source_watch.web import Web
 from ingest_svc.submission import Submission
 from ingest_svc.uploads.header import UploadLimits
-from ingest_svc.variants import SubmitVariant
 from ingest_svc.withdrawal import Withdrawal
 from radref.api.ingest.v1 import ingest_pb2, ingest_pb2_grpc
 from radref.service.channels import open_channel
@@ -181,7 +180,6 @@ async def compose(settings: IngestSettings) -> App:
             clean=clean,
             events=events,
             submission=submission,
-            variants=SubmitVariant(database=database, submission=submission, replacing=replacing),
             replacing=replacing,
             reviewing=Reviewing(
                 database=database, approvals_required=settings.approvals_required, wake=engine.wake

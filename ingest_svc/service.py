@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 from ingest_svc import messages, queries
 from ingest_svc.blobs.ports import Blobs
@@ -23,11 +24,10 @@ from ingest_svc.rollback import Rollback
 from ingest_svc.submission import Submission
 from ingest_svc.uploads.header import UploadLimits
 from ingest_svc.uploads.receive import UploadPart
-from ingest_svc.variants import SubmitVariant
 from ingest_svc.withdrawal import Withdrawal
 from radref.api.ingest.v1 import ingest_pb2 as pb
 from radref.api.ingest.v1 import ingest_pb2_grpc
-from radref.appropriateness.messages import variant_from_proto
+from radref.errors import Unimplemented
 from radref.service.actor import actor_of
 from radref.service.handlers import Context
 
@@ -48,7 +48,6 @@ class Parts:
     withdrawal: Withdrawal
     verification: Reconcile
     reembed: StartReembedding
-    variants: SubmitVariant
     limits: UploadLimits
     wake: Callable[[], None]
 
@@ -204,12 +203,13 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
     async def SubmitVariant(  # noqa: N802
         self, request: pb.SubmitVariantRequest, context: Context
     ) -> pb.SubmitVariantResponse:
-        done = await self._parts.variants.submit(variant_from_proto(request.variant), actor_of(context))
-        return pb.SubmitVariantResponse(
-            document_id=done.document_id, version=done.version, job_id=done.job_id
-        )
+        _not_in_this_release("Appropriateness variants")
 
 
 async def _upload(requests: AsyncIterator[messages.UploadMessage]) -> AsyncIterator[UploadPart]:
     async for request in requests:
         yield messages.upload_part(request)
+
+
+def _not_in_this_release(what: str) -> NoReturn:
+    raise Unimplemented(f"{what} is not in this release.")

@@ -12,7 +12,6 @@ from ingest_svc.cleaning.references import drop_reference_lists
 from ingest_svc.cleaning.repeated_headings import drop_repeated_headings
 from ingest_svc.cleaning.texts import tidy_blocks
 from ingest_svc.document import BlockKind, ParsedDocument, render
-from ingest_svc.parsing.variant import PARSER as VARIANT_PARSER
 
 # The rules in the order they run; each takes blocks and gives blocks.
 RULES = (
@@ -31,9 +30,6 @@ def clean(document: ParsedDocument) -> ParsedDocument:
 
     A rule set that would leave nothing is not trusted: the document then stays as parsed.
     """
-    if document.report.parser == VARIANT_PARSER:
-        # Its text is its data.
-        return document
     before, _ = render(document.blocks)
     blocks = document.blocks
     for rule in RULES:

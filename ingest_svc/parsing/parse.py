@@ -23,7 +23,6 @@ from ingest_svc.parsing.plain_text import parse_text
 from ingest_svc.parsing.readable import unreadable_share
 from ingest_svc.parsing.refusals import OCR_ENGINE, refuse
 from ingest_svc.parsing.restructured import is_restructured, parse_restructured
-from ingest_svc.parsing.variant import parse_variant
 from radref.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _parse_text_format(text: str, detected: FileFormat, limits: ParseLimits) -> 
     if detected is FileFormat.HTML:
         return parse_html(text)
     if detected is FileFormat.MARKDOWN:
-        return parse_variant(text) or parse_markdown(text)
+        return parse_markdown(text)
     if detected is FileFormat.CSV:
         return parse_csv(text)
     if is_restructured(text):
