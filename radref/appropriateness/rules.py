@@ -65,6 +65,13 @@ def tidy(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
+def unseen_character(text: str) -> str:
+    """The first character of `text` that nobody sees or that breaks its line; empty where there is none."""
+    if text.isprintable():
+        return ""
+    return next((letter for letter in text if unicodedata.category(letter) in _UNSEEN), "")
+
+
 def problems(variant: Variant) -> list[Problem]:
     """Everything that is wrong with a variant, in the order of its fields; empty for a good one."""
     return list(_problems(variant))
@@ -156,8 +163,8 @@ def _text(path: Path, value: str, limit: int, *, may_be_empty: bool = False) -> 
         return
     if len(value) > limit:
         yield Problem(path, f"has {len(value)} characters, at most {limit} are possible", "TEXT_TOO_LONG")
-    unseen = next((letter for letter in value if unicodedata.category(letter) in _UNSEEN), None)
-    if unseen is not None:
+    unseen = unseen_character(value)
+    if unseen:
         yield Problem(path, f"holds the invisible character U+{ord(unseen):04X}")
     elif value != tidy(value):
         yield Problem(path, "must be one line in composed form (NFC), with single spaces and none around it")
