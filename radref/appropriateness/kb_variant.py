@@ -62,7 +62,7 @@ def read_variant(reader: NodeReader, node: yaml.Node, where: str, above: Above) 
     )
     for problem in problems(variant):
         if not marks.told(problem.path):
-            place = _NAMES.get(str(problem.path[-1])) or f"{_named(problem.path)} of {reading.where}"
+            place = reading.place(problem.path)
             reader.note(marks.node(problem.path), f"{place} {problem.message}")
     return variant
 
@@ -106,7 +106,7 @@ class _Reading:
         if name not in keys:
             return ""
         path = (*within, name)
-        value = self.reader.text(keys[name], self._place(path), may_be_empty=may_be_empty)
+        value = self.reader.text(keys[name], self.place(path), may_be_empty=may_be_empty)
         return self.marks.kept(path, keys[name], value)
 
     def choice(
@@ -114,7 +114,7 @@ class _Reading:
     ) -> str | None:
         if name not in keys:
             return None
-        return self.reader.choice(keys[name], self._place((*within, name)), allowed)
+        return self.reader.choice(keys[name], self.place((*within, name)), allowed)
 
     def texts(self, node: yaml.Node | None, path: Path, name: str) -> tuple[str, ...]:
         if node is None:
@@ -167,23 +167,21 @@ class _Reading:
     def _rating(self, node: yaml.Node | None, path: Path) -> int:
         if node is None:
             return 0
-        rating = self.reader.integer(node, self._place(path))
+        rating = self.reader.integer(node, self.place(path))
         self.marks.kept(path, node, None if rating is None else str(rating))
         return rating or 0
 
-    def _place(self, path: Path) -> str:
-        return f"{_named(path)} of {self.where}"
-
-
-def _named(path: Path) -> str:
-    """A field as a curator calls it, e.g. "rating of procedure 2", 'item 3 of "none"'."""
-    match path:
-        case ("procedures", int(index), name):
-            return f"{name} of procedure {index + 1}"
-        case ("criteria", str(name), int(index)):
-            return f'item {index + 1} of "{name}"'
-        case ("criteria", str(name)):
-            return f'"{name}"'
-        case (name, int(index)):
-            return f"item {index + 1} of {name}"
-    return str(path[-1])
+    def place(self, path: Path) -> str:
+        """A field as a curator calls it, e.g. 'rating of procedure 2 of variant "knee"'."""
+        match path:
+            case ():
+                return self.where
+            case ("procedures", int(index), name):
+                field_name = f"{name} of procedure {index + 1}"
+            case ("criteria", str(name), int(index)):
+                field_name = f'item {index + 1} of "{name}"'
+            case (name, int(index)):
+                field_name = f"item {index + 1} of {name}"
+            case _:
+                field_name = str(path[-1])
+        return _NAMES.get(field_name) or f"{field_name} of {self.where}"

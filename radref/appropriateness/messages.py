@@ -119,6 +119,6 @@ def _tidied(texts: Iterable[str]) -> tuple[str, ...]:
 def _field(path: Path) -> str:
     """The field of the request, e.g. "variant.all_criteria[2]"."""
     steps = path
-    if path[0] == "criteria":
+    if path[:1] == ("criteria",):
         steps = (_CRITERIA_FIELDS[str(path[1])] if len(path) > 1 else "all_criteria", *path[2:])
     return "variant" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)

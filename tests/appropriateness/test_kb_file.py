@@ -128,7 +128,7 @@ ONE_MISTAKE = [
     ("    title: Knee trauma\n", "", 4, 'topic "knee" has no "title"'),
     ("id: knee\n", "id: the knee\n", 4, "id of the topic may only hold the characters A-Z a-z 0-9 . _ -"),
     ("id: knee-ottawa", "id: Knee", 7, 'id of variant "Knee" may only hold the characters a-z 0-9 -'),
-    ("id: knee-ottawa", f"id: {'k' * 121}", 7, "has 121 characters, at most 120 are possible"),
+    ("id: knee-ottawa", f"id: {'k' * 101}", 7, "has 101 characters, at most 100 are possible"),
     ("        title: Acute knee trauma. Initial imaging.\n", "", 7, 'variant "knee-ottawa" has no "title"'),
     ("title: Acute knee trauma. Initial imaging.", "title:", 8, 'title of variant "knee-ottawa" is empty'),
     (
