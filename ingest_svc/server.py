@@ -50,6 +50,7 @@ from ingest_svc.source_watch.watch import SourceWatch
 from ingest_svc.source_watch.web import Web
 from ingest_svc.submission import Submission
 from ingest_svc.uploads.header import UploadLimits
+from ingest_svc.variants.submitting import SubmittingVariants
 from ingest_svc.withdrawal import Withdrawal
 from radref.api.ingest.v1 import ingest_pb2, ingest_pb2_grpc
 from radref.service.channels import open_channel
@@ -186,6 +187,7 @@ async def compose(settings: IngestSettings) -> App:
             ),
             rollback=Rollback(database=database, wake=engine.wake),
             withdrawal=Withdrawal(database=database, index=index, locks=locks, events=events),
+            variants=SubmittingVariants(database=database, submission=submission, replacing=replacing),
             verification=reconcile,
             reembed=StartReembedding(database=database, reembedding=reembedding, wake=engine.wake),
             limits=limits,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import NoReturn
 
 from ingest_svc import messages, queries
 from ingest_svc.blobs.ports import Blobs
@@ -22,12 +21,15 @@ from ingest_svc.retry import retry_job
 from ingest_svc.reviewing import Reviewing
 from ingest_svc.rollback import Rollback
 from ingest_svc.submission import Submission
-from ingest_svc.uploads.header import UploadLimits
+from ingest_svc.uploads.header import UploadHeader, UploadLimits
 from ingest_svc.uploads.receive import UploadPart
+from ingest_svc.variants.submitting import SubmittingVariants
 from ingest_svc.withdrawal import Withdrawal
 from radref.api.ingest.v1 import ingest_pb2 as pb
 from radref.api.ingest.v1 import ingest_pb2_grpc
-from radref.errors import Unimplemented
+from radref.appropriateness.documents import is_variant_document
+from radref.appropriateness.messages import variant_from_proto
+from radref.errors import InvalidInput
 from radref.service.actor import actor_of
 from radref.service.handlers import Context
 
@@ -46,6 +48,7 @@ class Parts:
     reviewing: Reviewing
     rollback: Rollback
     withdrawal: Withdrawal
+    variants: SubmittingVariants
     verification: Reconcile
     reembed: StartReembedding
     limits: UploadLimits
@@ -61,7 +64,7 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
     async def SubmitDocument(  # noqa: N802
         self, request_iterator: AsyncIterator[pb.SubmitDocumentRequest], context: Context
     ) -> pb.SubmitDocumentResponse:
-        done = await self._parts.submission.submit(_upload(request_iterator), actor_of(context))
+        done = await self._parts.submission.submit(_files(request_iterator), actor_of(context))
         return pb.SubmitDocumentResponse(
             document_id=done.document_id, version=done.version, job_id=done.job_id, duplicate=done.duplicate
         )
@@ -163,7 +166,7 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
     async def ReplaceDocument(  # noqa: N802
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Context
     ) -> pb.ReplaceDocumentResponse:
-        done = await self._parts.replacing.replace(_upload(request_iterator), actor_of(context))
+        done = await self._parts.replacing.replace(_files(request_iterator), actor_of(context))
         return pb.ReplaceDocumentResponse(version=done.version, job_id=done.job_id, duplicate=done.duplicate)
 
     async def RollbackDocument(  # noqa: N802
@@ -203,7 +206,11 @@ class IngestServicer(ingest_pb2_grpc.IngestServiceServicer):
     async def SubmitVariant(  # noqa: N802
         self, request: pb.SubmitVariantRequest, context: Context
     ) -> pb.SubmitVariantResponse:
-        _not_in_this_release("Appropriateness variants")
+        variant = variant_from_proto(request.variant)
+        done = await self._parts.variants.submit(variant, actor_of(context))
+        return pb.SubmitVariantResponse(
+            document_id=done.document_id, version=done.version, job_id=done.job_id
+        )
 
 
 async def _upload(requests: AsyncIterator[messages.UploadMessage]) -> AsyncIterator[UploadPart]:
@@ -211,5 +218,12 @@ async def _upload(requests: AsyncIterator[messages.UploadMessage]) -> AsyncItera
         yield messages.upload_part(request)
 
 
-def _not_in_this_release(what: str) -> NoReturn:
-    raise Unimplemented(f"{what} is not in this release.")
+async def _files(requests: AsyncIterator[messages.UploadMessage]) -> AsyncIterator[UploadPart]:
+    """An upload of a file, which may not take the place of a variant."""
+    async for part in _upload(requests):
+        if isinstance(part, UploadHeader) and is_variant_document(part.document_id):
+            raise InvalidInput(
+                "Documents with such an id are appropriateness variants: SubmitVariant takes them in.",
+                field="header.document_id",
+            )
+        yield part

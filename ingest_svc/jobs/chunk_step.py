@@ -14,6 +14,7 @@ from ingest_svc.document import PlacedBlock, render
 from ingest_svc.jobs.ports import Inference, Tokens
 from ingest_svc.registry.records import ParsedContent, Passage, Version
 from ingest_svc.registry.vectors import text_key
+from ingest_svc.variants.reading import limits_of
 from radref.errors import InvalidInput
 
 
@@ -52,6 +53,7 @@ async def chunk_version(
         InvalidInput: NO_TEXT, nothing is left to index.
         RadrefError: what the inference service said.
     """
+    limits = limits_of(version.document_id, limits)
     text, placed = await asyncio.to_thread(render, content.blocks)
     if not text.strip():
         raise InvalidInput("The file holds no text that could be searched.", reason="NO_TEXT")

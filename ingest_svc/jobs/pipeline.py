@@ -31,6 +31,8 @@ from ingest_svc.lifecycle import DocumentState, JobStage
 from ingest_svc.near_duplicates import signature
 from ingest_svc.registry.records import ParsedContent, Version
 from ingest_svc.registry.vectors import Vector
+from ingest_svc.variants.reading import read_variant
+from radref.appropriateness.documents import is_variant_document
 from radref.errors import Internal, InvalidInput, Unavailable
 
 # What a step leaves in the record of its workflow: counts and ids, never text.
@@ -118,7 +120,9 @@ class Attempt:
             return {}
         parsed = await self._read()
         async with journal.stage(JobStage.CLEAN):
-            cleaned = await asyncio.to_thread(self._pipeline.clean, parsed)
+            # A variant is indexed and cited as it was reviewed, letter by letter.
+            as_it_is = is_variant_document(version.document_id)
+            cleaned = parsed if as_it_is else await asyncio.to_thread(self._pipeline.clean, parsed)
             if not any(block.text.strip() for block in cleaned.blocks):
                 raise InvalidInput("The file holds no text that could be searched.", reason="NO_TEXT")
             content = ParsedContent(cleaned.blocks, cleaned.title, cleaned.report)
@@ -235,7 +239,10 @@ class Attempt:
         if self._parsed is None:
             version = await self._version()
             data = await self._pipeline.blobs.read(version.sha256)
-            self._parsed = await self._pipeline.parser.parse(data, version.file_name)
+            if is_variant_document(version.document_id):
+                self._parsed = await asyncio.to_thread(read_variant, data, version.metadata.language)
+            else:
+                self._parsed = await self._pipeline.parser.parse(data, version.file_name)
         return self._parsed
 
     async def _cut(self) -> Chunks:

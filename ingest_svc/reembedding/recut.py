@@ -19,6 +19,7 @@ from ingest_svc.jobs.chunk_step import ChildText, Chunks
 from ingest_svc.jobs.ports import EmbeddingModel, Inference
 from ingest_svc.registry.records import ParsedContent, Passage, Version
 from ingest_svc.registry.vectors import text_key
+from ingest_svc.variants.reading import limits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ async def recut(
     Raises:
         RadrefError: what the inference service said.
     """
+    limits = limits_of(version.document_id, limits)
     text, placed = await asyncio.to_thread(render, content.blocks)
     own = await _counted(inference(target.id), text, version, limits)
     seen: set[tuple[str, int]] = set()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from radref.appropriateness.model import Procedure, Variant
 
-# Characters. Those of ingest.v1.AppropriatenessVariant; a document id (128) leaves room for a prefix.
-MAX_VARIANT_ID = 120
+# Characters. A document id (128) has room for a prefix before the id of its variant.
+MAX_VARIANT_ID = 100
 MAX_ID = 128
 MAX_TITLE = 500
 MAX_POPULATION = 100
@@ -24,6 +24,8 @@ MAX_NARRATIVE = 10_000
 MAX_NAME = 500
 MAX_COMMENT = 1000
 MAX_KB_VERSION = 64
+# All texts of a variant together; the models take 200,000.
+MAX_VARIANT = 60_000
 # Items.
 MAX_CRITERIA = 100
 MAX_KEYWORDS = 200
@@ -65,6 +67,13 @@ def tidy(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
+def unseen_character(text: str) -> str:
+    """The first character of `text` that nobody sees or that breaks its line; empty where there is none."""
+    if text.isprintable():
+        return ""
+    return next((letter for letter in text if unicodedata.category(letter) in _UNSEEN), "")
+
+
 def problems(variant: Variant) -> list[Problem]:
     """Everything that is wrong with a variant, in the order of its fields; empty for a good one."""
     return list(_problems(variant))
@@ -81,6 +90,26 @@ def _problems(variant: Variant) -> Iterator[Problem]:
     yield from _text(("narrative",), variant.narrative, MAX_NARRATIVE, may_be_empty=True)
     yield from _procedures(variant.procedures)
     yield from _text(("kb_version",), variant.kb_version, MAX_KB_VERSION)
+    yield from _size(variant)
+
+
+def _size(variant: Variant) -> Iterator[Problem]:
+    criteria = variant.criteria
+    texts = (
+        variant.title,
+        variant.narrative,
+        *criteria.all,
+        *criteria.any,
+        *criteria.none,
+        *criteria.assume,
+        *variant.keywords,
+        *(procedure.name + procedure.comment for procedure in variant.procedures),
+    )
+    size = sum(len(text) for text in texts)
+    if size > MAX_VARIANT:
+        yield Problem(
+            (), f"has {size} characters in all, at most {MAX_VARIANT} are possible", "TEXT_TOO_LONG"
+        )
 
 
 def _id(path: Path, value: str, pattern: re.Pattern[str], limit: int, characters: str) -> Iterator[Problem]:
@@ -156,8 +185,8 @@ def _text(path: Path, value: str, limit: int, *, may_be_empty: bool = False) -> 
         return
     if len(value) > limit:
         yield Problem(path, f"has {len(value)} characters, at most {limit} are possible", "TEXT_TOO_LONG")
-    unseen = next((letter for letter in value if unicodedata.category(letter) in _UNSEEN), None)
-    if unseen is not None:
+    unseen = unseen_character(value)
+    if unseen:
         yield Problem(path, f"holds the invisible character U+{ord(unseen):04X}")
     elif value != tidy(value):
         yield Problem(path, "must be one line in composed form (NFC), with single spaces and none around it")

@@ -12,6 +12,7 @@ from sqlalchemy.engine import make_url
 from ingest_svc.jobs.durable.workflows import make_tables
 from ingest_svc.registry.database import Database
 from ingest_svc.registry.migrate import upgrade
+from tests.ingest.service.ingest_client import Client, Upkeep, serving_ingest
 from tests.ingest.service.ingest_stack import Stack, running_stack
 
 
@@ -44,4 +45,15 @@ def database(tmp_path: Path, with_queue: Path) -> Iterator[Database]:
 @pytest.fixture
 async def stack(database: Database, tmp_path: Path) -> AsyncIterator[Stack]:
     async with running_stack(database, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def upkeep() -> Upkeep:
+    return Upkeep()
+
+
+@pytest.fixture
+async def client(stack: Stack, upkeep: Upkeep) -> AsyncIterator[Client]:
+    async with serving_ingest(stack, upkeep) as made:
         yield made

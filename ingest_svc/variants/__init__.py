@@ -1,0 +1,1 @@
+"""Appropriateness variants as documents: stored as their passage, indexed as one parent."""
