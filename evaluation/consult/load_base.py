@@ -11,7 +11,7 @@ from evaluation.ingest_corpus import Submitted, UploadResult
 from evaluation.ingest_progress import ingest_with_progress
 from radref.api.ingest.v1 import appropriateness_pb2
 from radref.appropriateness.kb_file import KnowledgeBase
-from radref.appropriateness.messages import variant_message
+from radref.appropriateness.messages import variant_to_proto
 from radref.client import RadrefClient
 from radref.errors import PreconditionFailed
 
@@ -44,7 +44,7 @@ async def load_base(client: RadrefClient, base: KnowledgeBase, console: Console)
         PreconditionFailed: a variant was refused; half a base would give figures that look like a system's.
         RadrefError: the service stays away.
     """
-    submissions = [VariantSubmission(variant_message(variant)) for variant in base.variants]
+    submissions = [VariantSubmission(variant_to_proto(variant)) for variant in base.variants]
     results = await ingest_with_progress(client, submissions, window=_WINDOW, console=console)
     refused = [result for result in results if result.status == "refused"]
     if refused:

@@ -16,7 +16,14 @@ from evaluation.cli import app
 from radref.api.gateway.v1 import answer_pb2, gateway_pb2
 from tests.evaluation.eval_fake_system import FakeGateway, FakeIngest, passage, ranked, serving, statement
 
-PROGRAM = (sys.executable, "-c", "from evaluation.cli import app; app(prog_name='radref eval')")
+# A shell that runs the tests in the background makes them ignore Ctrl-C, and children inherit that. Undone in
+# the child, by no preexec_fn: that would fork, which the gRPC threads of the fake servers do not bear well.
+PROGRAM = (
+    sys.executable,
+    "-c",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from evaluation.cli import app; app(prog_name='radref eval')",
+)
 GOLD = passage("g" * 20, "Staff may get 20 mSv a year.", document="rules", section=("Limits",))
 
 
@@ -26,8 +33,6 @@ async def start(*arguments: str) -> asyncio.subprocess.Process:
         *arguments,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        # A shell that runs the tests in the background makes them ignore Ctrl-C, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
