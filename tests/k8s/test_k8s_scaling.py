@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 import yaml
 
 from radref.service import metrics
@@ -76,6 +79,28 @@ def test_monitors_choose_a_pod_and_a_port_of_it(rendered: Rendered) -> None:
             watched.add(pod.name)
     if monitors:
         assert watched == {pod.name for pod in rendered.pods if pod.owner["kind"] != "CronJob"}
+
+
+def test_alerts_and_dashboards_ask_for_jobs_that_are_scraped(rendered: Rendered) -> None:
+    monitors = rendered.of("PodMonitor")
+    if not monitors:
+        pytest.skip("this variant has no monitoring")
+    jobs = {
+        rule["replacement"]
+        for monitor in monitors
+        for endpoint in monitor["spec"]["podMetricsEndpoints"]
+        for rule in endpoint["relabelings"]
+        if rule["targetLabel"] == "job"
+    }
+    assert len(jobs) == len(monitors)
+    asked = {
+        job
+        for folder in ("alerts", "dashboards")
+        for file in (ROOT / "k8s" / "base" / folder).iterdir()
+        for match in re.findall(r'\bjob=~?\\?"([^"\\]+)', file.read_text(encoding="utf-8"))
+        for job in match.split("|")
+    }
+    assert asked <= jobs
 
 
 def test_every_dashboard_and_every_alert_is_listed() -> None:

@@ -88,11 +88,19 @@ def qdrant() -> Iterator[Qdrant]:
     node.close()
 
 
-def test_the_catalogue_is_saved_before_what_it_names(script: ModuleType, qdrant: Qdrant) -> None:
-    assert script.run([script.Node(qdrant.url, "secret", None)], "radref", 2) == 0
+def test_the_catalogue_is_saved_before_what_it_names_on_any_node(script: ModuleType, qdrant: Qdrant) -> None:
+    other = Qdrant()
+    try:
+        # One list: the order of calls over both nodes.
+        other.calls = qdrant.calls
+        nodes = [script.Node(node.url, "secret", None) for node in (qdrant, other)]
+        assert script.run(nodes, "radref", 2) == 0
+    finally:
+        other.close()
     saved = [call.split("/")[2] for call in qdrant.calls if call.startswith("POST")]
-    assert saved == ["radref-generations", "radref-first-catalogue", "radref-first-safety"]
-    assert qdrant.keys == {"secret"}
+    names = ("radref-generations", "radref-first-catalogue", "radref-first-safety")
+    assert saved == [name for name in names for _ in range(2)]
+    assert qdrant.keys == other.keys == {"secret"}
     assert not qdrant.snapshots["other-things"]
 
 

@@ -37,7 +37,7 @@ class Node:
 
     def collections(self, prefix: str) -> list[str]:
         names = [entry["name"] for entry in self.call("GET", "/collections")["collections"]]
-        return sorted((name for name in names if name.startswith(f"{prefix}-")), key=restore_safe_order)
+        return [name for name in names if name.startswith(f"{prefix}-")]
 
     def save(self, collection: str) -> str:
         return self.call("POST", f"/collections/{quote(collection)}/snapshots?wait=true")["name"]
@@ -62,23 +62,24 @@ def restore_safe_order(collection: str) -> tuple[int, str]:
 def run(nodes: list[Node], prefix: str, keep: int) -> int:
     """How many collections could not be saved or pruned; a node that does not answer counts as one."""
     failures = saved = 0
+    found: list[tuple[str, Node]] = []
     for node in nodes:
         try:
-            collections = node.collections(prefix)
+            found += [(collection, node) for collection in node.collections(prefix)]
         except (OSError, ValueError, KeyError, TypeError) as error:
             failures += 1
             print(f"{node.url}: {type(error).__name__}: {error}", file=sys.stderr)
+    # By collection and not by node: a node's catalogue must not be newer than another node's points either.
+    for collection, node in sorted(found, key=lambda pair: restore_safe_order(pair[0])):
+        try:
+            name = node.save(collection)
+            old = node.prune(collection, keep)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            failures += 1
+            print(f"{node.url} {collection}: {type(error).__name__}: {error}", file=sys.stderr)
             continue
-        for collection in collections:
-            try:
-                name = node.save(collection)
-                old = node.prune(collection, keep)
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                failures += 1
-                print(f"{node.url} {collection}: {type(error).__name__}: {error}", file=sys.stderr)
-                continue
-            saved += 1
-            print(f"{node.url} {collection}: {name}, {len(old)} old ones deleted")
+        saved += 1
+        print(f"{node.url} {collection}: {name}, {len(old)} old ones deleted")
     if not saved and not failures:
         # An index always has collections: none means that the prefix or the cluster is the wrong one.
         failures += 1
