@@ -159,7 +159,8 @@ def _at(text: str, words: Sequence[Word], index: int) -> Duration | None:
             days, last = _ABOUT[word.key] * _UNITS[key(of)], of
     elif word.key == _SINCE_WORD:
         for ahead in range(index + 1, min(index + 6, len(words))):
-            if words[ahead].kind is Kind.BREAK:
+            # "since 2 months, evening fever": the span stands there itself.
+            if words[ahead].kind in (Kind.BREAK, Kind.NUMBER) or key(ahead) == ",":
                 break
             if key(ahead) in _SINCE:
                 days, last = _SINCE[key(ahead)], ahead

@@ -28,6 +28,8 @@ from radref.appropriateness.model import Urgency
 
 # Findings that together suggest a diagnosis nobody named; at least one of them must be specific.
 _FINDINGS_FOR_SUSPICION = 2
+# A longer text tells the complaint where there is one.
+_TERSE_WORDS = 15
 _POPULATION_CONCEPTS = {
     "pregnant": "pregnancy",
     "postpartum": "postpartum",
@@ -367,6 +369,8 @@ class _Judge:
 
     def _named(self, criterion: Criterion) -> bool:
         """Who names the suspected condition alone ("kidney stone, which scan?") has its complaint in mind."""
+        if len(self._scenario.words) > _TERSE_WORDS:
+            return False
         terms = criterion.term.terms if isinstance(criterion.term, AnyOf) else (criterion.term,)
         for term in terms:
             if not isinstance(term, AllOf):

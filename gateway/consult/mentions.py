@@ -29,9 +29,10 @@ class Mention:
     confirmed: bool = False
 
 
-def mentions_of(text: str, words: Sequence[Word], terminology: Terminology) -> tuple[Mention, ...]:
+def mentions_of(
+    text: str, words: Sequence[Word], terminology: Terminology, scopes: Scopes
+) -> tuple[Mention, ...]:
     """Every mention, in the order of the text; what is said of another person is left out."""
-    scopes = Scopes(words, terminology.cues)
     found = _longest(terminology.phrases.find(words))
     mentions = []
     for hit in found:
@@ -42,6 +43,8 @@ def mentions_of(text: str, words: Sequence[Word], terminology: Terminology) -> t
             for other in found
             if other.last < hit.first or other.first > hit.last
             for index in range(other.first, other.last + 1)
+            # "HIV test negative": the test is no finding of its own.
+            if terminology.concepts[other.value[0]].kind is not ConceptKind.QUESTION
         }
         overlapping = {
             index

@@ -31,7 +31,13 @@ _AGES = tuple(
         # (a capital where it stands apart: "walks 100 m" is no age)
         r"(?<![\w.,/])(?P<age>[1-9]\d?)\s?(?:y(?:rs?)?)?[\s-]?(?-i:[FM])\b(?![/'’])",
         r"(?<![\w.,/])(?P<age>[1-9]\d)(?:y(?:rs?)?)?(?:f|m)\b(?![/'’])",
-        r"(?<![\w/])(?:f|m)\s*/?\s*(?P<age>\d{2})(?![\w/.,]\d)\b",
+        r"(?<![\w/'’])(?:f|m)\s*/?\s*(?P<age>\d{2})(?![\w/.,]\d)\b",
+        # I'm 38; woman 60 y; 40/M; 36 yr/M; 52 yrs lady; 44 J. (Jahre)
+        r"\bI(?:['’]m| am) (?P<age>\d{1,3})\b(?!\s*(?:weeks?|wks?|days?|hours?|months?|kg|cm|%|/))",
+        rf"\b(?:wom[ae]n|m[ae]n|lady|gentleman|male|female|patient)\s+(?P<age>{_UNDER})\s*(?P<unit>y(?:rs?|ears?)?|j)\b",
+        r"(?<![\w.,/])(?P<age>\d{1,3})\s*(?:y(?:rs?|ears?)?)?\s*/\s*(?:m|f|male|female)\b",
+        r"(?<![\w.,/])(?P<age>\d{1,3})\s*(?:yrs?|years?|y)\s+(?:old\s+)?(?:lady|gentleman|wom[ae]n|m[ae]n|female|male)\b",
+        r"(?<![\w.,/])(?P<age>\d{2})\s*j\b\.?",
         # woman, 34, ... ; 34 year male ; 45yr woman
         r"(?<![\w.,/])(?P<age>\d{1,3})[-\s]*(?P<unit>years?|yrs?|y)[-\s]*(?:(?:wo)?man|female|male|lady|gentleman|girl|boy|lad)\b",
         r"\b(?:wom[ae]n|m[ae]n|lady|gentleman|male|female|pt|patient|girl|boy)\s*[,(]\s*(?P<age>\d{1,3})\b(?!\s*(?:/|weeks?|days?|months?|hours?|%|°))",
@@ -48,7 +54,7 @@ _AGES = tuple(
 _DECADES = {
     "twent": 20, "thirt": 30, "fort": 40, "fift": 50, "sixt": 60, "sevent": 70, "eight": 80, "ninet": 90,
 }  # fmt: skip
-_DAYS = {"y": 365.25, "m": 30.4, "w": 7.0, "d": 1.0}
+_DAYS = {"y": 365.25, "j": 365.25, "m": 30.4, "w": 7.0, "d": 1.0}
 
 _FEMALE = re.compile(
     r"\b(?:she|her|hers|herself|wom[ae]n|female|lady|girl|mother|mum|mom|housewife|waitress|pregnan\w*|gravid\w*|"

@@ -25,6 +25,8 @@ CHRONIC_DAYS = 84.0
 # Ages at which a patient may be pregnant, years (WHO: reproductive age is 15-49; wider, to be safe).
 FERTILE_YEARS = (12.0, 55.0)
 
+# Days.
+_MINUTE = 1.01 / 1440
 _SEXES = (patient.Sex.FEMALE.value, patient.Sex.MALE.value)
 
 
@@ -88,7 +90,8 @@ def read_scenario(text: str, terminology: Terminology) -> Scenario:
     """The facts of a scenario."""
     words = corrected(words_of(text, terminology.aliases), terminology.vocabulary, terminology.aliases)
     # Words of sex stand in a text for others too; `patient.sex_of` tells whose they are.
-    mentions = [one for one in mentions_of(text, words, terminology) if one.concept not in _SEXES]
+    scopes = Scopes(words, terminology.cues)
+    mentions = [one for one in mentions_of(text, words, terminology, scopes) if one.concept not in _SEXES]
     taken: list[tuple[int, int]] = []
 
     def add(concept: str, polarity: Polarity, first: int, last: int) -> None:
@@ -103,7 +106,9 @@ def read_scenario(text: str, terminology: Terminology) -> Scenario:
             measured.last,
         )
     for told in gestation_in(words):
-        add(told.concept, Polarity.PRESENT, told.first, told.last)
+        whose = scopes.polarity(told.first, told.last, ())
+        if whose is not None:
+            add(told.concept, whose, told.first, told.last)
         taken.append((words[told.first].start, words[told.last].end))
     age = patient.age_of(text)
     if age is not None:
@@ -122,7 +127,7 @@ def read_scenario(text: str, terminology: Terminology) -> Scenario:
         mentions=tuple(mentions),
         durations=durations,
         facts=_facts(mentions, states, age, sex, terminology),
-        scopes=Scopes(words, terminology.cues),
+        scopes=scopes,
         sex=sex,
         age=age.years if age else None,
         evidence={mention.concept: mention.evidence for mention in reversed(mentions)},
@@ -181,12 +186,12 @@ def _add_course(
     lasting = [
         duration
         for duration in durations
-        if duration.days >= 0.04
-        and not duration.by_calendar
-        and (not duration.ago or duration.days <= ACUTE_DAYS)
+        if not duration.by_calendar and (not duration.ago or duration.days <= ACUTE_DAYS)
     ]
     for duration in lasting:
-        if duration.days >= CHRONIC_DAYS:
+        if duration.days <= _MINUTE:
+            _hold(states, "within-a-minute", Polarity.PRESENT, terminology)
+        elif duration.days >= CHRONIC_DAYS:
             _hold(states, "chronic-course", Polarity.PRESENT, terminology)
         elif duration.days <= ACUTE_DAYS:
             _hold(states, "acute-course", Polarity.PRESENT, terminology)

@@ -29,10 +29,11 @@ _FORWARD = frozenset(
         Cue.CONFIRMS_AFTER,
         Cue.OTHER_PERSON,
         Cue.FAMILY_LIST,
+        Cue.HYPOTHETICAL,
     }
 )
 # Of a list: "denies fever, weight loss"; "PMH: asthma, migraine". "Previous stroke, headache" is none.
-_OVER_LISTS = frozenset({Cue.NEGATES_AFTER, Cue.HISTORY_LIST, Cue.FAMILY_LIST})
+_OVER_LISTS = frozenset({Cue.NEGATES_AFTER, Cue.HISTORY_LIST, Cue.FAMILY_LIST, Cue.HYPOTHETICAL})
 _BACKWARD = frozenset({Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE, Cue.CONFIRMS_BEFORE})
 _HISTORY = frozenset({Cue.HISTORY_AFTER, Cue.HISTORY_LIST, Cue.HISTORY_BEFORE})
 _OTHERS = frozenset({Cue.OTHER_PERSON, Cue.FAMILY_LIST})
@@ -93,8 +94,10 @@ class Scopes:
         if not asked:
             after = [place for place in after if self._words[place.first].key != "?"]
         kinds = {place.cue for place in (*before, *after)}
-        if kinds & _OTHERS:
+        if kinds & _OTHERS or Cue.HYPOTHETICAL in kinds:
             return None
+        if self._may_be_anothers(first) and not kinds:
+            return Polarity.SUSPECTED
         if Cue.SUSPECTS_AFTER in kinds or Cue.SUSPECTS_BEFORE in kinds:
             denied = max((p.last for p in before if p.cue is Cue.NEGATES_AFTER), default=-1)
             suspected = max((p.last for p in before if p.cue is Cue.SUSPECTS_AFTER), default=-1)
@@ -105,6 +108,18 @@ class Scopes:
         if kinds & _HISTORY:
             return Polarity.HISTORICAL
         return Polarity.PRESENT
+
+    def _may_be_anothers(self, first: int) -> bool:
+        """Another person stands before it, a comma away: "Wife, 15 weeks pregnant, drove him"."""
+        words = self._words
+        return any(
+            place.cue is Cue.OTHER_PERSON
+            and place.last < first
+            and words[place.last].sentence == words[first].sentence
+            and not any(self._is(index, Cue.THE_PATIENT) for index in range(place.last + 1, first))
+            and sum(words[index].key == "," for index in range(place.last + 1, first)) == 1
+            for place in self._cues
+        )
 
     def is_confirmed(self, first: int, last: int) -> bool:
         """Whether the words around a mention say that it is no suspicion any more."""

@@ -69,8 +69,11 @@ class Word:
     written: str = ""
 
 
-# The stemmer would make "like", "week" and "month" of them.
-_KEPT = frozenset("likely unlikely daily weekly monthly yearly hourly".split())
+# The stemmer would make other words of them: "like", "week", "severe", "test".
+_KEPT = frozenset(
+    "likely unlikely several periodic episodic testes testis lactate pupils "
+    "daily weekly monthly yearly hourly".split()
+)
 
 
 @lru_cache(maxsize=1)

@@ -66,6 +66,7 @@ class Cue(StrEnum):
     OTHER_PERSON = "other_person"
     FAMILY_LIST = "family_list"
     THE_PATIENT = "the_patient"
+    HYPOTHETICAL = "hypothetical"
     ENDS_SCOPE = "ends_scope"
     OWN_STATEMENT = "own_statement"
     NO_CUE = "no_cue"

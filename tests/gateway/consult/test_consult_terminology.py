@@ -14,7 +14,7 @@ import yaml
 
 from gateway.consult.mentions import mentions_of
 from gateway.consult.phrases import parsed
-from gateway.consult.scope import Polarity
+from gateway.consult.scope import Polarity, Scopes
 from gateway.consult.terminology.load import load_terminology
 from gateway.consult.terminology.model import Concept, ConceptKind
 from gateway.consult.words import Kind, words_of
@@ -73,7 +73,7 @@ def test_every_name_is_found_and_means_its_concept(concept: Concept) -> None:
             words = words_of(text, _TERMINOLOGY.aliases)
             own = [
                 one
-                for one in mentions_of(text, words, _TERMINOLOGY)
+                for one in mentions_of(text, words, _TERMINOLOGY, Scopes(words, _TERMINOLOGY.cues))
                 if one.concept == concept.id and (one.first, one.last) == (0, len(words) - 1)
             ]
             assert own, f"{text!r} of {phrase!r} is not found"
