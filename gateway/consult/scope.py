@@ -151,8 +151,10 @@ class Scopes:
             return first == place.last + 1
         between = range(place.last + 1, first)
         # "Mother had a stroke": what she has is hers; it ends where the patient is spoken of again.
-        end = Cue.THE_PATIENT if place.cue in _OTHERS else Cue.ENDS_SCOPE
-        if any(self._is(index, end) for index in between):
+        ends = {Cue.THE_PATIENT} if place.cue in _OTHERS else {Cue.ENDS_SCOPE}
+        if place.cue in (Cue.NEGATES_AFTER, Cue.SUSPECTS_AFTER):
+            ends.add(Cue.ENDS_DENIAL)
+        if any(self._is(index, *ends) for index in between):
             return False
         marks = [index for index in between if words[index].key in _LIST_MARKS]
         if any(self._takes_over(other, place, first, marks) for other in self._cues):

@@ -71,7 +71,7 @@ class Word:
 
 # The stemmer would make other words of them: "like", "week", "severe", "test".
 _KEPT = frozenset(
-    "likely unlikely several periodic episodic testes testis lactate pupils "
+    "likely unlikely several periodic episodic testes testis lactate pupils stabbing "
     "daily weekly monthly yearly hourly".split()
 )
 

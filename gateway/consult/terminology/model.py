@@ -68,6 +68,7 @@ class Cue(StrEnum):
     THE_PATIENT = "the_patient"
     HYPOTHETICAL = "hypothetical"
     ENDS_SCOPE = "ends_scope"
+    ENDS_DENIAL = "ends_denial"
     OWN_STATEMENT = "own_statement"
     NO_CUE = "no_cue"
 
