@@ -14,6 +14,7 @@ from radref.cli import (
     kb_show,
     kb_sources,
     kb_upkeep,
+    kb_variants,
 )
 
 app = typer.Typer(help="Review, versions and upkeep of the documents.", no_args_is_help=True)
@@ -37,5 +38,7 @@ app.command("verify")(kb_upkeep.verify)
 app.command("reembed")(kb_upkeep.reembed)
 app.command("sources")(kb_sources.sources)
 app.command("audit")(kb_history.audit)
+app.command("load-variants")(kb_variants.load_variants)
+app.command("check-variants")(kb_variants.check_variants)
 app.command("watch")(kb_jobs.watch)
 app.command("retry")(kb_jobs.retry)
