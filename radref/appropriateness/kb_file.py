@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from radref.errors import InvalidInput
 SCHEMA = "appropriateness-kb/2"
 # Bytes. A thousand variants with long narratives have 5 MB.
 MAX_FILE_BYTES = 20_000_000
+# A long comment may come first.
+_HEAD_BYTES = 65_536
+_SCHEMA_LINE = re.compile(rb"^[\"']?schema[\"']?[ \t]*:[ \t]*[\"']?appropriateness-kb/", re.MULTILINE)
 # More would scroll the first one away.
 _MOST_TOLD = 200
 
@@ -55,6 +59,17 @@ def read_kb(path: Path) -> KnowledgeBase:
     if base is None or found or reader.problems:
         raise _refusal(path, [*found, *reader.problems])
     return base
+
+
+def looks_like_kb(path: Path) -> bool:
+    """Whether a file says near its beginning that it is a knowledge base file, in whatever form."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return False
+    try:
+        with path.open("rb") as file:
+            return _SCHEMA_LINE.search(file.read(_HEAD_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def _content(path: Path) -> bytes:

@@ -278,3 +278,30 @@ def test_thousands_of_mistakes_are_cut_short(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         read_kb(written(tmp_path, GOOD + words))
     assert refused.value.message.endswith("... and 800 more")
+
+
+def test_a_variant_as_a_whole_can_be_too_long(tmp_path: Path) -> None:
+    items = ", ".join("c" * 490 + str(number) for number in range(90))
+    long = GOOD.replace("all: [knee trauma]", f"all: [{items}]").replace("looked for first.", "x" * 9900)
+    rest = ", ".join("n" * 490 + str(number) for number in range(10))
+    long = long.replace("none: [child]", f"none: [{rest}]").replace("First.", "y" * 999)
+    (found,) = mistakes(tmp_path, long)
+    assert found.startswith('7: variant "knee-ottawa" has ')
+    assert found.endswith("at most 60000 are possible")
+
+
+def test_documentation_is_right(tmp_path: Path) -> None:
+    """The example of the documentation is a good file, and becomes the passage shown there."""
+    page = (SAMPLE.parents[2] / "docs" / "appropriateness.md").read_text(encoding="utf-8")
+    example = page.split("```yaml\n")[1].split("```")[0]
+    (variant,) = read_kb(written(tmp_path, example)).variants
+    assert render(variant) in page
+    wrong = (
+        example.replace("[acute knee trauma]", "[acute knee trauma, no]")
+        .replace(
+            '"unable to bear weight, or four steps not possible"', "unable to bear weight, or four steps"
+        )
+        .replace("rating: 9", "rating: 12")
+    )
+    shown = page.split("kb.yaml has 3 mistakes:\n")[1].split("```")[0].splitlines()
+    assert mistakes(tmp_path, wrong) == [line.removeprefix("kb.yaml:") for line in shown]

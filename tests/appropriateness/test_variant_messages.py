@@ -47,6 +47,8 @@ def test_texts_are_tidied() -> None:
         ({"criteria": Criteria(all=("a", "b"), none=("B",))}, "variant.all_criteria[1]", "INVALID_FIELD"),
         ({"criteria": Criteria(any=("a",), assume=("",))}, "variant.assumed[0]", "EMPTY_TEXT"),
         ({"keywords": ("k",) * 201}, "variant.keywords", "OUT_OF_RANGE"),
+        ({"keywords": ("k" * 201,)}, "variant.keywords[0]", "TEXT_TOO_LONG"),
+        ({"criteria": Criteria(all=("c" * 499,) * 100, any=("a" * 500,) * 100)}, "variant", "TEXT_TOO_LONG"),
         ({"procedures": ()}, "variant.procedures", "OUT_OF_RANGE"),
         ({"procedures": a_variant().procedures * 51}, "variant.procedures", "OUT_OF_RANGE"),
         ({"procedures": a_variant().procedures * 2}, "variant.procedures[2].id", "INVALID_FIELD"),

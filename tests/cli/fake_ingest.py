@@ -20,6 +20,9 @@ from grpc_status import rpc_status
 from radref.api.common.v1 import documents_pb2 as docs
 from radref.api.ingest.v1 import ingest_pb2 as pb
 from radref.api.ingest.v1 import ingest_pb2_grpc, report_pb2
+from radref.appropriateness.documents import variant_document_id
+from radref.appropriateness.messages import variant_from_proto
+from radref.appropriateness.passage import render
 from radref.errors import InvalidInput, NotFound, PreconditionFailed, RadrefError, Unavailable
 from radref.service.status import to_status
 
@@ -84,6 +87,22 @@ class FakeIngest(ingest_pb2_grpc.IngestServiceServicer):
             header.metadata.topic = newest.metadata.topic
         job = self._add(header, data, context)
         return pb.ReplaceDocumentResponse(version=job.version, job_id=job.id)
+
+    def SubmitVariant(self, request, context):  # noqa: N802
+        variant = variant_from_proto(request.variant)
+        data = render(variant).encode()
+        header = pb.UploadHeader(
+            document_id=variant_document_id(variant.id),
+            file_name=f"{variant.id}.md",
+            metadata=docs.DocumentMetadata(topic="consult", title=variant.title),
+            size_bytes=len(data),
+        )
+        same = hashlib.sha256(data).hexdigest()
+        for version in self.versions.get(header.document_id, []):
+            if version.sha256 == same and version.state == docs.DOCUMENT_STATE_INDEXED:
+                return pb.SubmitVariantResponse(document_id=header.document_id, version=version.version)
+        job = self._add(header, data, context)
+        return pb.SubmitVariantResponse(document_id=header.document_id, version=job.version, job_id=job.id)
 
     def WatchJob(self, request, context):  # noqa: N802
         if request.job_id not in self.jobs:

@@ -118,12 +118,18 @@ def _one_line(ids: set[str]) -> bool:
     )
 
 
-def test_only_diagnoses_are_suspected_or_argued_against() -> None:
+def test_only_diagnoses_are_argued_against_and_what_is_suspected_is_no_population() -> None:
     concepts = _TERMINOLOGY.concepts
     assert [
         (one.id, other)
         for one in concepts.values()
-        for other in (*one.suggests, *one.against)
+        for other in one.suggests
+        if concepts[other].kind in (ConceptKind.PATIENT, ConceptKind.QUESTION)
+    ] == []
+    assert [
+        (one.id, other)
+        for one in concepts.values()
+        for other in one.against
         if concepts[other].kind is not ConceptKind.DIAGNOSIS
     ] == []
 

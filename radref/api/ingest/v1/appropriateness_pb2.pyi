@@ -81,7 +81,10 @@ Global___RadiationLevel: _TypeAlias = RadiationLevel  # noqa: Y015
 
 @_typing.final
 class AppropriatenessVariant(_message.Message):
-    """A clinical variant with its rated procedures (knowledge-base form appropriateness-kb/2)."""
+    """A clinical variant with its rated procedures (knowledge-base form appropriateness-kb/2). Texts are one line
+    each without invisible characters; white space is reduced to single spaces. All texts together have at most
+    60000 characters.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -101,46 +104,46 @@ class AppropriatenessVariant(_message.Message):
     KB_VERSION_FIELD_NUMBER: _builtins.int
     SYNTHETIC_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Id, 1-128 characters of a-z 0-9 -"""
+    """Id, 1-100 characters of a-z 0-9 -; one variant, one document."""
     topic_id: _builtins.str
-    """Id of its topic (e.g. "headache")."""
+    """Id of its topic (e.g. "headache"), 1-128 characters of A-Z a-z 0-9 . _ -"""
     topic_title: _builtins.str
-    """Title of its topic."""
+    """Title of its topic, 1-500 characters."""
     title: _builtins.str
     """Title, 1-500 characters."""
     population: _builtins.str
-    """Population it is written for (e.g. "adult", "child", "pregnant")."""
+    """Population it is written for: lower-case words joined by hyphens (e.g. "adult"), 1-100 characters."""
     urgency: Global___VariantUrgency.ValueType
     """How soon imaging matters."""
     narrative: _builtins.str
     """Why the ratings are as they are, 0-10000 characters."""
     kb_version: _builtins.str
-    """Version of the knowledge base it belongs to."""
+    """Version of the knowledge base it belongs to, 1-64 characters."""
     synthetic: _builtins.bool
     """True when the base is invented for testing and must carry a banner."""
     @_builtins.property
     def all_criteria(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Criteria that must all hold."""
+        """Criteria that must all hold, 0-100 of 1-500 characters. One of all_criteria or any_criteria is needed."""
 
     @_builtins.property
     def any_criteria(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Criteria of which at least one must hold; empty = no such condition."""
+        """Criteria of which at least one must hold, as above; empty = no such condition."""
 
     @_builtins.property
     def none_criteria(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Criteria of which none may hold."""
+        """Criteria of which none may hold, as above; none of them stands in another list."""
 
     @_builtins.property
     def assumed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What is taken as given when the scenario does not say it."""
+        """What is taken as given when the scenario does not say it, 0-100 of 1-500 characters."""
 
     @_builtins.property
     def keywords(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Words that point to this variant."""
+        """Words that point to this variant, 0-200 of 1-200 characters."""
 
     @_builtins.property
     def procedures(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatedProcedure]:
-        """Rated procedures, 1-100."""
+        """Rated procedures, 1-100; ids and names differ."""
 
     def __init__(
         self,
@@ -181,11 +184,11 @@ class RatedProcedure(_message.Message):
     RADIATION_LEVEL_FIELD_NUMBER: _builtins.int
     COMMENT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Id."""
+    """Id, 1-128 characters of A-Z a-z 0-9 . _ -"""
     name: _builtins.str
-    """Name, cited word for word."""
+    """Name, cited word for word, 1-500 characters."""
     rating: _builtins.int
-    """1-3 usually not appropriate, 4-6 may be appropriate, 7-9 usually appropriate."""
+    """1-9: 1-3 usually not appropriate, 4-6 may be appropriate, 7-9 usually appropriate."""
     radiation_level: Global___RadiationLevel.ValueType
     """Relative radiation level."""
     comment: _builtins.str

@@ -1557,7 +1557,7 @@ class SubmitVariantRequest(_message.Message):
     VARIANT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def variant(self) -> _appropriateness_pb2.AppropriatenessVariant:
-        """The variant."""
+        """The variant; the same one again changes nothing."""
 
     def __init__(
         self,
@@ -1582,7 +1582,7 @@ class SubmitVariantResponse(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     JOB_ID_FIELD_NUMBER: _builtins.int
     document_id: _builtins.str
-    """Document id of the variant."""
+    """Document id of the variant: "variant__" and its id."""
     version: _builtins.int
     """Version, from 1."""
     job_id: _builtins.str

@@ -251,7 +251,8 @@ class IngestServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SubmitVariant(self, request, context):
-        """Stores one appropriateness variant.
+        """Stores one appropriateness variant as a document of the topic "consult": new, or a new version of the one it
+        has. Answers when it is stored; WatchJob follows the work.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -68,7 +68,9 @@ class IngestServiceStub:
     ParseDocument: _grpc.StreamUnaryMultiCallable[_ingest_pb2.ParseDocumentRequest, _ingest_pb2.ParseDocumentResponse]
     """Parses a file without keeping it."""
     SubmitVariant: _grpc.UnaryUnaryMultiCallable[_ingest_pb2.SubmitVariantRequest, _ingest_pb2.SubmitVariantResponse]
-    """Stores one appropriateness variant."""
+    """Stores one appropriateness variant as a document of the topic "consult": new, or a new version of the one it
+    has. Answers when it is stored; WatchJob follows the work.
+    """
 
 @_typing.type_check_only
 class IngestServiceAsyncStub(IngestServiceStub):
@@ -110,7 +112,9 @@ class IngestServiceAsyncStub(IngestServiceStub):
     ParseDocument: _aio.StreamUnaryMultiCallable[_ingest_pb2.ParseDocumentRequest, _ingest_pb2.ParseDocumentResponse]  # type: ignore[assignment]
     """Parses a file without keeping it."""
     SubmitVariant: _aio.UnaryUnaryMultiCallable[_ingest_pb2.SubmitVariantRequest, _ingest_pb2.SubmitVariantResponse]  # type: ignore[assignment]
-    """Stores one appropriateness variant."""
+    """Stores one appropriateness variant as a document of the topic "consult": new, or a new version of the one it
+    has. Answers when it is stored; WatchJob follows the work.
+    """
 
 class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
     """For curators: what the knowledge base holds, and every change of it."""
@@ -257,6 +261,8 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _ingest_pb2.SubmitVariantRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ingest_pb2.SubmitVariantResponse, _abc.Awaitable[_ingest_pb2.SubmitVariantResponse]]:
-        """Stores one appropriateness variant."""
+        """Stores one appropriateness variant as a document of the topic "consult": new, or a new version of the one it
+        has. Answers when it is stored; WatchJob follows the work.
+        """
 
 def add_IngestServiceServicer_to_server(servicer: IngestServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
