@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -90,8 +91,10 @@ class Consulting:
             Unavailable: retrieval, or the language model where one is set, does not answer.
         """
         text = accepted_question(scenario, self._max_characters, field="scenario")
-        found = await self._search(text)
-        facts = read_scenario(text, self._terminology)
+        # Reading takes milliseconds of this process while the search waits for another.
+        found, facts = await asyncio.gather(
+            self._search(text), asyncio.to_thread(read_scenario, text, self._terminology)
+        )
         selecting = 0.0
         if self._settings.profile is ConsultProfile.PAPER:
             judgements = tuple(Judgement(variant, Fit.NOT_JUDGED) for variant in found.variants)
