@@ -56,13 +56,15 @@ async def test_one_trace_from_the_caller_to_the_neighbour(
         stack.retrieval.release.set()
         baggage = {"baggage": "patient=Mustermann"}
         found = await search(stack, traceparent=TRACEPARENT, **baggage)
-        spans = await wait_for_spans(receiver, SEARCH, RETRIEVE)
+        spans = await wait_for_spans(receiver, SEARCH, RETRIEVE, "retrieval")
         _, metrics = stack.gateway.get("/metrics", OPENMETRICS)
         _, classic = stack.gateway.get("/metrics")
         served = [entry for entry in stack.gateway.log() if entry["message"] == "served"]
     server, client = spans[SEARCH], spans[RETRIEVE]
     assert (server.trace_id.hex(), server.parent_span_id.hex()) == (TRACE, PARENT)
-    assert (client.trace_id, client.parent_span_id) == (server.trace_id, server.span_id)
+    stage = spans["retrieval"]
+    assert (client.trace_id, client.parent_span_id) == (server.trace_id, stage.span_id)
+    assert stage.parent_span_id == server.span_id
     assert (server.kind, client.kind) == (Span.SPAN_KIND_SERVER, Span.SPAN_KIND_CLIENT)
     assert attributes(server) == {"radref.request_id": found.request_id, "rpc.response.status_code": "OK"}
     # What the neighbour got names the client's span, and nothing that a caller put in besides.
