@@ -22,12 +22,12 @@ from gateway.consult.criteria import (
 from gateway.consult.prepared import Prepared
 from gateway.consult.scenario import Scenario
 from gateway.consult.scope import Polarity
+from gateway.consult.suspicion import inferred_diagnoses
 from gateway.consult.terminology.model import Concept, ConceptKind, Terminology
 from gateway.consult.truth import Truth, View
 from radref.appropriateness.model import Urgency
 
-# Findings that together suggest a diagnosis nobody named; at least one of them must be specific.
-_FINDINGS_FOR_SUSPICION = 2
+_NOT_AS_ASSUMED = "not as assumed: "
 # A longer text tells the complaint where there is one.
 _TERSE_WORDS = 15
 _POPULATION_CONCEPTS = {
@@ -97,7 +97,9 @@ class _Judge:
         self._keywords = keywords
         self._scenario = scenario
         self._terminology = terminology
-        self._view = View(scenario, terminology, inferred=self._inferred())
+        self._view = View(
+            scenario, terminology, inferred=inferred_diagnoses(prepared, keywords, scenario, terminology)
+        )
         self._against: list[str] = []
         self._open: list[tuple[str, str]] = []
         self._assumed: list[str] = []
@@ -123,13 +125,18 @@ class _Judge:
         return Judgement(
             self._variant,
             fit,
-            reasons=tuple(dict.fromkeys([*self._against, *(reason for reason, _ in self._open)])),
+            reasons=self._reasons(),
             open_questions=tuple(dict.fromkeys(question for _, question in self._open if question)),
             assumptions=tuple(dict.fromkeys(self._assumed)) if fit is Fit.FITS else (),
             supports=supports,
             emergency=emergency,
             other_question=other_question,
         )
+
+    def _reasons(self) -> tuple[str, ...]:
+        """What excludes it, else what is open; a contradicted assumption only where nothing else excludes it."""
+        against = [one for one in self._against if not one.startswith(_NOT_AS_ASSUMED)] or self._against
+        return tuple(dict.fromkeys(against or [reason for reason, _ in self._open]))
 
     # What it is about
 
@@ -150,59 +157,6 @@ class _Judge:
             ConceptKind.COURSE,
             ConceptKind.QUESTION,
         }
-
-    def _inferred(self) -> frozenset[str]:
-        """Diagnoses that it is about, that nobody names, and that several findings among keywords suggest."""
-        concepts = self._terminology.concepts
-        findings = {
-            concept
-            for concept in self._keywords | self._required_findings()
-            if self._scenario.present(concept) and concepts[concept].kind is ConceptKind.FINDING
-        }
-        # A finding and its wider kind are one finding.
-        findings = {
-            one
-            for one in findings
-            if not any(other != one and self._terminology.is_a(other, one) for other in findings)
-        }
-        specific = {concept for concept in findings if not concepts[concept].unspecific}
-        if len(findings) < _FINDINGS_FOR_SUSPICION or not specific or self._another_is_suspected():
-            return frozenset()
-        return frozenset(
-            diagnosis for diagnosis in self._variant.diagnoses if not self._speaks_against(diagnosis)
-        )
-
-    def _required_findings(self) -> frozenset[str]:
-        return frozenset(
-            concept
-            for criterion in self._variant.all
-            for concept in concepts_in(criterion.term)
-            if self._terminology.concepts[concept].kind is ConceptKind.FINDING
-        )
-
-    def _another_is_suspected(self) -> bool:
-        """The text suspects a diagnosis that the variant does not speak of."""
-        return any(
-            mention.polarity in (Polarity.SUSPECTED, Polarity.PRESENT)
-            and self._terminology.concepts[mention.concept].kind is ConceptKind.DIAGNOSIS
-            and not self._terminology.concepts[mention.concept].persists
-            and not self._spoken_of(mention.concept)
-            for mention in self._scenario.mentions
-        )
-
-    def _speaks_against(self, diagnosis: str) -> bool:
-        return any(
-            any(self._terminology.is_a(diagnosis, one) for one in concept.against)
-            and self._scenario.present(concept.id)
-            for concept in self._terminology.concepts.values()
-            if concept.against
-        )
-
-    def _spoken_of(self, concept: str) -> bool:
-        return any(
-            self._terminology.is_a(concept, one) or self._terminology.is_a(one, concept)
-            for one in self._variant.speaks_of
-        )
 
     def _supports(self) -> frozenset[str]:
         asked = {
@@ -329,7 +283,7 @@ class _Judge:
         for criterion in self._variant.assume:
             truth = self._view.truth(criterion.term)
             if truth is Truth.NO:
-                self._against.append(f"not as assumed: {criterion.text}{self._quoted(criterion.term)}")
+                self._against.append(f"{_NOT_AS_ASSUMED}{criterion.text}{self._quoted(criterion.term)}")
             elif truth is Truth.MAYBE or self._partly_denied(criterion.term):
                 self._open.append((f"unclear: {criterion.text}", f"{criterion.text}?"))
             elif truth is Truth.UNKNOWN:
@@ -407,7 +361,7 @@ class _Judge:
                 (concept.decisive or (routine and _is_of_its_own(concept)))
                 and Polarity.PRESENT in states
                 and Polarity.ABSENT not in states
-                and not self._spoken_of(concept.id)
+                and not self._variant.speaks_about(concept.id, self._terminology)
             ):
                 self._open.append(
                     (f"the variant does not speak of: {concept.label}{self._said_in(concept.id)}", "")
@@ -422,7 +376,7 @@ class _Judge:
         ]
         about_imaging = any(concept.id == "imaging-question" for concept in asked)
         for concept in asked:
-            if concept.id == "imaging-question" or self._spoken_of(concept.id):
+            if concept.id == "imaging-question" or self._variant.speaks_about(concept.id, self._terminology):
                 continue
             later = self._terminology.is_a(concept.id, "later-imaging")
             if (later and self._variant.initial) or (not later and not about_imaging):

@@ -42,6 +42,10 @@ class Prepared:
     initial: bool
     population: frozenset[str]
 
+    def speaks_about(self, concept: str, terminology: Terminology) -> bool:
+        """The concept, a wider or a narrower one stands in it."""
+        return any(terminology.is_a(concept, one) or terminology.is_a(one, concept) for one in self.speaks_of)
+
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         return (*self.all, *self.any, *self.none, *self.assume)
