@@ -134,7 +134,7 @@ class _Judge:
         )
 
     def _reasons(self) -> tuple[str, ...]:
-        """What excludes it, else what is open; a contradicted assumption only where nothing else excludes it."""
+        """What excludes it, else what is open; a contradicted assumption only where it is the only one."""
         against = [one for one in self._against if not one.startswith(_NOT_AS_ASSUMED)] or self._against
         return tuple(dict.fromkeys(against or [reason for reason, _ in self._open]))
 
