@@ -16,6 +16,12 @@ from rich.text import Text
 
 from radref.api.common.v1 import documents_pb2
 from radref.api.ingest.v1 import ingest_pb2
+from radref.appropriateness.documents import (
+    CONSULT_TOPIC,
+    is_variant_document,
+    variant_document_id,
+    variant_id_of,
+)
 from radref.appropriateness.kb_file import KnowledgeBase as AppropriatenessBase
 from radref.appropriateness.kb_file import read_kb
 from radref.appropriateness.messages import variant_to_proto
@@ -27,15 +33,14 @@ from radref.cli.questions import DataDir, client_for, run
 from radref.errors import InvalidInput, RadrefError
 from radref.knowledge_base import KnowledgeBase
 
-_TOPIC = "consult"
-_ID_PREFIX = "variant."
 # Jobs wait for each other in the service; more in flight would only queue there.
 _AT_ONCE = 4
 _WATCH_SECONDS = 3600.0
-_LIVE = (
-    documents_pb2.DOCUMENT_STATE_INDEXED,
-    documents_pb2.DOCUMENT_STATE_APPROVED,
+# States of a version that is on its way into the index.
+_COMING = (
+    documents_pb2.DOCUMENT_STATE_RECEIVED,
     documents_pb2.DOCUMENT_STATE_PARSED,
+    documents_pb2.DOCUMENT_STATE_APPROVED,
 )
 
 File = Annotated[Path, typer.Argument(help="Knowledge base file (form appropriateness-kb/2).")]
@@ -109,13 +114,16 @@ def _read(file: Path) -> AppropriatenessBase:
 
 
 async def _missing(kb: KnowledgeBase, base: AppropriatenessBase) -> list[str]:
-    """Ids of live documents of variants that the file does not hold."""
-    kept = {f"{_ID_PREFIX}{variant.id}" for variant in base.variants}
-    documents = [document async for document in kb.list_documents(states=_LIVE, topics=(_TOPIC,))]
+    """Ids of documents of variants that the file does not hold and that are searched, or will be."""
+    kept = {variant_document_id(variant.id) for variant in base.variants}
+    documents = [document async for document in kb.list_documents(topics=(CONSULT_TOPIC,))]
     return sorted(
         document.document_id
         for document in documents
-        if document.document_id.startswith(_ID_PREFIX) and document.document_id not in kept
+        # The newest version may have failed while an older one is still searched.
+        if is_variant_document(document.document_id)
+        and (document.active_version or document.state in _COMING)
+        and document.document_id not in kept
     )
 
 
@@ -158,7 +166,7 @@ async def _submitted(kb: KnowledgeBase, variant: Variant) -> _Outcome:
 
 
 async def _withdrawn(kb: KnowledgeBase, document_id: str, reason: str) -> _Outcome:
-    variant = document_id.removeprefix(_ID_PREFIX)
+    variant = variant_id_of(document_id)
     try:
         await kb.withdraw_document(document_id, reason=reason)
     except RadrefError as exc:
@@ -170,7 +178,7 @@ def _show_plan(base: AppropriatenessBase, missing: Sequence[str]) -> None:
     for variant in base.variants:
         out.print(Text(f"would send {variant.id}: {variant.title}"))
     for document_id in missing:
-        out.print(Text(f"would withdraw {document_id.removeprefix(_ID_PREFIX)}"))
+        out.print(Text(f"would withdraw {variant_id_of(document_id)}"))
 
 
 def _show(outcomes: Sequence[_Outcome]) -> None:
@@ -182,6 +190,6 @@ def _show(outcomes: Sequence[_Outcome]) -> None:
     out.print(Text(f"{len(outcomes)} variants: {told}"))
     waiting = [outcome.variant for outcome in outcomes if outcome.verdict is Verdict.WAITING]
     if waiting:
-        out.print(Text(f"to approve one: radref kb approve {_ID_PREFIX}{waiting[0]}", style="dim"))
+        out.print(Text(f"to approve one: radref kb approve {variant_document_id(waiting[0])}", style="dim"))
     if counts[Verdict.FAILED]:
         raise typer.Exit(1)
