@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,10 @@ SCHEMA = "appropriateness-kb/2"
 MAX_FILE_BYTES = 20_000_000
 # More would scroll the first one away.
 _MOST_TOLD = 200
+# The line that names the form, in any version of it.
+_NAMED = re.compile(rb"^schema:[ \t]*[\"']?appropriateness-kb/", re.MULTILINE)
+# Bytes in which that line must stand: comments come before it, variants after it.
+_HEAD = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,15 @@ def read_kb(path: Path) -> KnowledgeBase:
     if base is None or found or reader.problems:
         raise _refusal(path, [*found, *reader.problems])
     return base
+
+
+def is_kb_file(name: str, data: bytes) -> bool:
+    """Whether a file says that it is a knowledge base, good or not.
+
+    Args:
+        name: of the file; only YAML can be one.
+    """
+    return name.lower().endswith((".yaml", ".yml")) and _NAMED.search(data[:_HEAD]) is not None
 
 
 def _content(path: Path) -> bytes:

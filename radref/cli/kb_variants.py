@@ -65,7 +65,14 @@ class _Outcome:
 
 def check_variants(file: File) -> None:
     """Check a knowledge base file without sending it. Exit code 1 when it has faults; each with its line."""
-    base = _read(file)
+    try:
+        base = _read(file)
+    except InvalidInput as exc:
+        if not file.is_file():
+            raise
+        # Faults are what was asked for, not a wrong request.
+        problem(exc.message)
+        raise typer.Exit(1) from None
     topics = len({variant.topic_id for variant in base.variants})
     kind = ", synthetic" if base.synthetic else ""
     held = f"{len(base.variants)} variants of {topics} topics, version {base.version}{kind}"

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from radref.api.common.v1 import documents_pb2
 from radref.api.ingest.v1 import ingest_pb2
+from radref.appropriateness.kb_file import is_kb_file
 from radref.cli.jobs import WATCH_SECONDS
 from radref.cli.names import failure_text, moment, state_name
 from radref.cli.uploads import Result, Upload, Verdict
@@ -43,6 +44,9 @@ async def upload_one(kb: KnowledgeBase, upload: Upload, report: Report, *, reope
         data = await asyncio.to_thread(upload.path.read_bytes)
     except OSError as exc:
         return Result(upload.path, Verdict.FAILED, f"cannot be read: {exc.strerror}")
+    if is_kb_file(upload.path.name, data):
+        reason = f"an appropriateness knowledge base: radref kb load-variants {upload.path}"
+        return Result(upload.path, Verdict.REFUSED, reason)
     try:
         newest = await _newest(kb, upload.document_id)
         if newest is not None:

@@ -20,6 +20,9 @@ from grpc_status import rpc_status
 from radref.api.common.v1 import documents_pb2 as docs
 from radref.api.ingest.v1 import ingest_pb2 as pb
 from radref.api.ingest.v1 import ingest_pb2_grpc, report_pb2
+from radref.appropriateness.documents import CONSULT_TOPIC, variant_document_id
+from radref.appropriateness.messages import variant_from_proto
+from radref.appropriateness.passage import render
 from radref.errors import InvalidInput, NotFound, PreconditionFailed, RadrefError, Unavailable
 from radref.service.status import to_status
 
@@ -84,6 +87,20 @@ class FakeIngest(ingest_pb2_grpc.IngestServiceServicer):
             header.metadata.topic = newest.metadata.topic
         job = self._add(header, data, context)
         return pb.ReplaceDocumentResponse(version=job.version, job_id=job.id)
+
+    def SubmitVariant(self, request, context):  # noqa: N802
+        variant = request.variant
+        document_id, data = variant_document_id(variant.id), render(variant_from_proto(variant)).encode()
+        newest = self.versions.get(document_id, [pb.DocumentSummary()])[-1]
+        taken = newest.state in (docs.DOCUMENT_STATE_INDEXED, docs.DOCUMENT_STATE_PARSED)
+        if taken and newest.sha256 == hashlib.sha256(data).hexdigest():
+            return pb.SubmitVariantResponse(document_id=document_id, version=newest.version)
+        metadata = docs.DocumentMetadata(title=variant.title, topic=CONSULT_TOPIC)
+        header = pb.UploadHeader(
+            document_id=document_id, file_name=f"{variant.id}.md", metadata=metadata, size_bytes=len(data)
+        )
+        job = self._add(header, data, context)
+        return pb.SubmitVariantResponse(document_id=document_id, version=job.version, job_id=job.id)
 
     def WatchJob(self, request, context):  # noqa: N802
         if request.job_id not in self.jobs:
