@@ -36,7 +36,7 @@ from gateway.pipeline import degraded
 from gateway.ports import Generating, Searching
 from gateway.question import accepted_question
 from gateway.validation import ValidationCounts
-from radref.appropriateness.model import Procedure
+from radref.appropriateness.model import Procedure, Urgency
 from radref.appropriateness.passage import parse
 from radref.service.metrics import stage_timer
 
@@ -148,8 +148,8 @@ class Consulting:
 
     def _by_search(self, found: _Found, judgements: Sequence[Judgement]) -> Selection:
         """Paper B without a language model: the best variant, if its score passes the gate."""
-        best = found.retrieved.signals.best_bm25 or 0.0
-        if not judgements or best < self._settings.min_score:
+        # Not the best score of the search: that may be of a passage that was left out above.
+        if not judgements or _bm25(found.passages[0]) < self._settings.min_score:
             return Selection(Decision.GATE)
         return Selection(Decision.RECOMMENDED, judgements[0])
 
@@ -174,14 +174,19 @@ class Consulting:
             },
             max_tokens=self._settings.max_answer_tokens,
         )
+        # `select` does not say so of what it recommends; a refusal must.
+        emergency = any(one.emergency for one in judgements)
         if choice.citation_id is None:
-            return choice, replace(selection, decision=choice.decision, chosen=None)
+            return choice, replace(selection, decision=choice.decision, chosen=None, emergency=emergency)
         chosen = next(one for one in judgements if one.prepared.citation_id == choice.citation_id)
-        if selection.chosen is not None and self._settings.profile is not ConsultProfile.PAPER:
-            if chosen is not selection.chosen:
-                return choice, replace(selection, decision=Decision.GENERATOR, chosen=None)
+        if self._settings.profile is ConsultProfile.PAPER:
+            return choice, Selection(Decision.RECOMMENDED, chosen)
+        if selection.chosen is chosen:
             return choice, selection
-        return choice, Selection(Decision.RECOMMENDED, chosen)
+        if selection.chosen is not None:
+            return choice, replace(selection, decision=Decision.GENERATOR, chosen=None, emergency=emergency)
+        others = tuple(one for one in judgements if one.fit is Fit.FITS and one is not chosen)
+        return choice, Selection(Decision.RECOMMENDED, chosen, also_fits=others)
 
     def _consultation(
         self,
@@ -210,7 +215,7 @@ class Consulting:
             procedures=_best_first(chosen.prepared) if chosen else (),
             facts=facts.facts,
             assumptions=chosen.assumptions if chosen else (),
-            open_questions=() if chosen else selection.open_questions,
+            open_questions=chosen.open_questions if chosen else selection.open_questions,
             abstention=None if chosen else _abstention(text, judgements, selection),
             notices=(
                 *degraded(text, found.retrieved),
@@ -237,10 +242,12 @@ def _best_first(chosen: Prepared) -> tuple[Procedure, ...]:
     return tuple(sorted(chosen.variant.procedures, key=lambda procedure: -procedure.rating))
 
 
+def _bm25(passage: RankedPassage) -> float:
+    return passage.bm25_score or 0.0
+
+
 def _score(passage: RankedPassage) -> float:
-    return (
-        passage.bm25_score if passage.bm25_score is not None and not passage.rrf_score else passage.rrf_score
-    )
+    return passage.rrf_score or _bm25(passage)
 
 
 def _abstention(text: str, judgements: Sequence[Judgement], selection: Selection) -> Abstention:
@@ -267,12 +274,19 @@ def _notices(text: str, facts: Scenario, selection: Selection, *, judged: bool) 
                 (chosen.prepared.citation_id,),
             )
         )
+    if chosen is None:
+        return tuple(notices)
     notices += [
         Notice(
             NoticeKind.ANOTHER_VARIANT_FITS,
-            wording.another_fits(text, other.prepared.variant.title),
+            wording.another_fits(
+                text,
+                other.prepared.variant.title,
+                less_urgent=chosen.prepared.variant.urgency is Urgency.EMERGENCY
+                and other.prepared.variant.urgency is not Urgency.EMERGENCY,
+            ),
             (other.prepared.citation_id,),
         )
-        for other in (selection.also_fits if chosen is not None else ())
+        for other in selection.also_fits
     ]
     return tuple(notices)

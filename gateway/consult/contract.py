@@ -89,14 +89,14 @@ def checked(output: str, candidates: Mapping[str, CitedVariant]) -> Checked:
         raise AnswerFormatError("the generator's output is not of the contract's shape")
     valid = unknown = misquoted = 0
     variants: dict[str, None] = {}
-    for item in items[:_MOST_RECOMMENDATIONS]:
+    for item in items:
         name, citation_id = (
             (item.get("procedure"), item.get("citation_id")) if isinstance(item, dict) else ("", "")
         )
         cited = candidates.get(citation_id) if isinstance(citation_id, str) else None
         if cited is None:
             unknown += 1
-        elif name not in {procedure.name for procedure in cited.variant.procedures}:
+        elif not any(name == procedure.name for procedure in cited.variant.procedures):
             misquoted += 1
         else:
             valid += 1
@@ -120,11 +120,9 @@ def _object(output: str) -> dict[str, Any]:
     if start < 0 or end < start:
         raise AnswerFormatError("the generator's output is not JSON")
     try:
-        raw = json.loads(output[start : end + 1], strict=False)
+        result = cleaned(json.loads(output[start : end + 1], strict=False))
     except (ValueError, RecursionError):
         raise AnswerFormatError("the generator's output is not JSON") from None
-    if not isinstance(raw, dict):
+    if not isinstance(result, dict):
         raise AnswerFormatError("the generator's output is not a JSON object")
-    result = cleaned(raw)
-    assert isinstance(result, dict)
     return result

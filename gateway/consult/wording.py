@@ -65,9 +65,7 @@ def pregnancy_not_stated(scenario: str) -> str:
     )
 
 
-def another_fits(scenario: str, title: str) -> str:
-    return (
-        f"Подходит и менее срочный вариант: {title}"
-        if is_russian(scenario)
-        else f"A less urgent variant fits too: {title}"
-    )
+def another_fits(scenario: str, title: str, *, less_urgent: bool) -> str:
+    if is_russian(scenario):
+        return f"Подходит и {'менее срочный' if less_urgent else 'другой'} вариант: {title}"
+    return f"{'A less urgent' if less_urgent else 'Another'} variant fits too: {title}"

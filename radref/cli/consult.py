@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from radref.api.gateway.v1 import answer_pb2, consult_pb2
-from radref.cli.output import out, print_json
+from radref.cli.output import out, print_json, show_table
 from radref.cli.questions import AsJson, DataDir, client_for, run
 
 _DECISIONS = {
@@ -99,9 +99,11 @@ def _show_recommendation(console: Console, response: consult_pb2.ConsultResponse
             procedure.radiation_level,
             Text(procedure.comment),
         )
-    console.print(table)
+    show_table(console, table)
     if response.assumptions:
         console.print(Text("Assumed, since it is not said: " + "; ".join(response.assumptions)))
+    if response.open_questions:
+        console.print(Text("Not said: " + " ".join(response.open_questions), style="yellow"))
     citation = response.variant.citation_id
     console.print(Text(f"[1] {response.variant.topic}: radref source {citation}", style="cyan"))
 

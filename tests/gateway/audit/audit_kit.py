@@ -18,6 +18,7 @@ from gateway.audit.feedback import FeedbackBox
 from gateway.audit.model import AuditRecord
 from gateway.audit.query_hash import QueryHash
 from gateway.audit.trail import AuditTrail
+from gateway.consult.consulting import Consulting
 from gateway.desk import Desk
 from gateway.model import Outcome, Source
 from gateway.pipeline import Pipeline
@@ -99,7 +100,10 @@ class NoPassages:
 
 @asynccontextmanager
 async def gateway_on(
-    pipeline: Pipeline | Failing, database: AuditDatabase, trail: AuditTrail
+    pipeline: Pipeline | Failing | None,
+    database: AuditDatabase,
+    trail: AuditTrail,
+    consulting: Consulting | None = None,
 ) -> AsyncIterator[str]:
     """Serves on a free port; yields host:port."""
     server = grpc.aio.server(
@@ -108,7 +112,7 @@ async def gateway_on(
         )
     )
     servicer = GatewayService(
-        Desk(pipeline, None, NoPassages(), trail, FeedbackBox(database))  # type: ignore[arg-type]
+        Desk(pipeline, consulting, NoPassages(), trail, FeedbackBox(database))  # type: ignore[arg-type]
     )
     gateway_pb2_grpc.add_GatewayServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")

@@ -1,7 +1,7 @@
-"""The selector over every set of scenarios in samples/, without services: no wrong variant, and how many right.
+"""The selector over every set of scenarios in samples/, without services.
 
-The counts are those reached when the set became one for developing; fewer is a step back. A wrong variant fails
-at once, and so does a probe that is answered.
+The counts are those reached when the set became one for developing; fewer is a step back. A wrong variant, or
+a probe that is answered, fails at once.
 """
 
 from pathlib import Path
