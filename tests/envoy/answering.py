@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -53,13 +54,12 @@ class Answering:
 
 
 @asynccontextmanager
-async def answering(
-    answer: Answer | None = None, *, require_deadline: bool = True
-) -> AsyncIterator[Answering]:
+async def answering(answer: Answer | None = None, *, port: int = 0) -> AsyncIterator[Answering]:
     """Serves with radref's own interceptors, so errors are told as services tell them.
 
     Args:
         answer: runs in each call; what it raises (radref.errors) is the answer. None = all is well.
+        port: 0 = a free one.
     """
     running = Answering()
 
@@ -77,11 +77,10 @@ async def answering(
 
             return grpc.unary_unary_rpc_method_handler(serve)
 
-    guard = Guard(admission=Admission(1000, 0), require_deadline=require_deadline)
+    guard = Guard(admission=Admission(1000, 0), require_deadline=True)
     server = grpc.aio.server(interceptors=guarded(guard), handlers=[Anything()])
-    port = server.add_insecure_port("127.0.0.1:0")
+    running.address = f"127.0.0.1:{server.add_insecure_port(f'127.0.0.1:{port}')}"
     await server.start()
-    running.address = f"127.0.0.1:{port}"
     try:
         yield running
     finally:
@@ -102,3 +101,10 @@ async def call(
     made = channel.unary_unary(method)(b"", timeout=timeout, metadata=tuple(headers.items()))
     await made
     return await made.trailing_metadata()
+
+
+async def until_true(condition: Callable[[], bool]) -> None:
+    """Waits for what must come, while this loop goes on."""
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.01)

@@ -147,7 +147,12 @@ def _listener(door: Door) -> Json:
             require_client_certificate=True,
             common_tls_context=_certificates(door.tls),
         )
-    return {"name": door.name, "address": _address("127.0.0.1:0"), "filter_chains": [chain]}
+    return {
+        "name": door.name,
+        "stat_prefix": door.name,
+        "address": _address("127.0.0.1:0"),
+        "filter_chains": [chain],
+    }
 
 
 def _routes(door: Door) -> list[Json]:
