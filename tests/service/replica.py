@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
+from pathlib import Path
 
 from radref.api.inference.v1 import inference_pb2, inference_pb2_grpc
 from radref.errors import Unavailable
@@ -16,12 +18,15 @@ from radref.service.settings import ServiceSettings
 
 
 class ReplicaSettings(ServiceSettings, section="inference"):
-    """`answers`: False = every call says that a backend is down; `ready`: False = it never gets ready."""
+    """`answers`: False = every call says that a backend is down; `ready`: False = it never gets ready;
+    `ready_file`: it gets ready once this file is there.
+    """
 
     name: str = ""
     hold: float = 0.0
     answers: bool = True
     ready: bool = True
+    ready_file: Path | None = None
 
 
 class Replica(inference_pb2_grpc.InferenceServiceServicer):
@@ -46,11 +51,18 @@ async def compose(settings: ReplicaSettings) -> App:
     add = inference_pb2_grpc.add_InferenceServiceServicer_to_server
     name = inference_pb2.DESCRIPTOR.services_by_name["InferenceService"].full_name
     components = [] if settings.ready else [Component("never", never)]
+    if settings.ready_file is not None:
+        components.append(Component("file", partial(asyncio.to_thread, present, settings.ready_file)))
     return App(services=[Servicer(add, Replica(settings), name)], components=components)
 
 
 async def never() -> None:
     raise Unavailable("not today")
+
+
+def present(file: Path) -> None:
+    if not file.exists():
+        raise Unavailable("not yet")
 
 
 if __name__ == "__main__":

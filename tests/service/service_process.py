@@ -20,10 +20,13 @@ OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 class ServiceProcess:
-    """Started at once; `stop` or the end of `service_process` ends it."""
+    """Started at once; `close` ends it. `port`: one it had before, for a process that comes after it."""
 
-    def __init__(self, module: str, section: str, settings: dict[str, str]) -> None:
-        self.port, self.admin = free_ports(2)
+    def __init__(
+        self, module: str, section: str, settings: dict[str, str], *, port: int | None = None
+    ) -> None:
+        free, self.admin = free_ports(2)
+        self.port = free if port is None else port
         prefix = f"RADREF_{section.upper()}_"
         everything = {"DRAIN_WAIT_SECONDS": "0", **settings}
         # A file, not a pipe: nobody reads while the process runs.
@@ -73,9 +76,11 @@ class ServiceProcess:
 
 
 @contextmanager
-def service_process(module: str, section: str, **settings: str) -> Iterator[ServiceProcess]:
+def service_process(
+    module: str, section: str, *, port: int | None = None, **settings: str
+) -> Iterator[ServiceProcess]:
     """A listening service; `settings` in capitals, without prefix, e.g. DRAIN_WAIT_SECONDS="1"."""
-    running = ServiceProcess(module, section, settings)
+    running = ServiceProcess(module, section, settings, port=port)
     try:
         running.wait_until_listening()
         yield running
