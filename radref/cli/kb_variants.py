@@ -18,7 +18,7 @@ from radref.api.common.v1 import documents_pb2
 from radref.api.ingest.v1 import ingest_pb2
 from radref.appropriateness.kb_file import KnowledgeBase as AppropriatenessBase
 from radref.appropriateness.kb_file import read_kb
-from radref.appropriateness.messages import variant_message
+from radref.appropriateness.messages import variant_to_proto
 from radref.appropriateness.model import Variant
 from radref.cli.actor import As, actor_name
 from radref.cli.names import failure_text
@@ -143,7 +143,7 @@ async def _load(kb: KnowledgeBase, variants: Sequence[Variant]) -> list[_Outcome
 
 async def _submitted(kb: KnowledgeBase, variant: Variant) -> _Outcome:
     try:
-        response = await kb.submit_variant(variant_message(variant))
+        response = await kb.submit_variant(variant_to_proto(variant))
         if not response.job_id:
             return _Outcome(variant.id, Verdict.UNCHANGED)
         states = [job async for job in kb.watch_job(response.job_id, timeout=_WATCH_SECONDS)]
