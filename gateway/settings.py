@@ -45,8 +45,8 @@ class GatewaySettings(UserFacingSettings, section="gateway"):
         default=0,
         ge=0,
         le=10_000,
-        description="calls that search or answer, worked on at once, beside max_inflight others; about as many "
-        "as the models do at once without slowing each other; 0 = max_inflight for all. radref up without an "
+        description="calls that search or answer, worked on at once, beside max_inflight others: as many as "
+        "the models do at once without slowing each other; 0 = max_inflight for all. radref up without an "
         "inference section sets one for two processors",
     )
     models: tuple[str, ...] = Field(

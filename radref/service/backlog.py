@@ -1,9 +1,9 @@
 """How much work was asked for lately, against what the places can do: is this a burst or an overload?
 
-A virtual queue (Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue", SIGCOMM 2001): every
-call adds the time it is expected to hold a place, a refused one too, and the places work that off. A queue
-in front of the places is worth having while a burst passes; in an overload it never empties, and everybody
-waits its whole length and gains nothing.
+A virtual queue (Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue", SIGCOMM 2001):
+every call adds the time it is expected to hold a place, a refused one too, and the places work that off. A
+queue in front of the places is worth having while a burst passes; in an overload it never empties, and
+everybody waits its whole length and gains nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A burst waits, an overload is refused; on a clock of its own."""
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
@@ -19,8 +18,8 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Iterator[Clock]:
-    yield Clock()
+def clock() -> Clock:
+    return Clock()
 
 
 def backlog(clock: Clock, *, places: int = 1, takes: float = 1.0) -> Backlog:
