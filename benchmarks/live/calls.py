@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from radref.api.gateway.v1 import gateway_pb2
@@ -19,8 +20,8 @@ class Call:
     """How a call ended.
 
     Attributes:
-        kind: "generate" or "search".
-        question: its text.
+        kind: "generate", "search", or what else the caller calls it.
+        question: its text; empty where there is none.
         began: when it was due, seconds on the clock of time.perf_counter.
         milliseconds: from then until its end, > 0.
         code: gRPC status code, "OK" for an answer.
@@ -44,24 +45,23 @@ class Call:
         return self.began + self.milliseconds / 1000
 
 
-async def call(
-    client: RadrefClient,
-    kind: str,
-    question: str,
-    *,
-    due: float | None = None,
-    timeout: float = TIMEOUT_SECONDS,
+async def call(client: RadrefClient, kind: str, question: str, *, due: float | None = None) -> Call:
+    """Generate or Search. `due`: when it should have been asked; what the asker is late counts too."""
+    if kind == "generate":
+        return await timed(kind, client.generate(question, timeout=TIMEOUT_SECONDS), question, due=due)
+    return await timed(kind, client.search(question, timeout=TIMEOUT_SECONDS), question, due=due)
+
+
+async def timed(
+    kind: str, awaited: Awaitable[object], question: str = "", *, due: float | None = None
 ) -> Call:
-    """Asks. `due`: when it should have been asked; what the asker is late counts as its time."""
+    """Any call of the client, with its end; arguments as in Call."""
     began = time.perf_counter() if due is None else due
-    answer = None
     try:
-        if kind == "generate":
-            answer = await client.generate(question, timeout=timeout)
-        else:
-            await client.search(question, timeout=timeout)
+        answer = await awaited
     except RadrefError as error:
         milliseconds = (time.perf_counter() - began) * 1000
-        code = code_of(error).name
-        return Call(kind, question, began, milliseconds, code, error.reason, error.retry_after)
-    return Call(kind, question, began, (time.perf_counter() - began) * 1000, "OK", answer=answer)
+        return Call(kind, question, began, milliseconds, code_of(error).name, error.reason, error.retry_after)
+    milliseconds = (time.perf_counter() - began) * 1000
+    kept = answer if isinstance(answer, gateway_pb2.GenerateResponse) else None
+    return Call(kind, question, began, milliseconds, "OK", answer=kept)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import cast
 
 from radref.cli.stack import Stack
-from radref.cli.uploading import Result, find_uploads, upload_all
-from radref.cli.uploads import Verdict
+from radref.cli.uploading import find_uploads, upload_all
+from radref.cli.uploads import Result, Verdict
 from radref.client import RadrefClient
 
 SAMPLES = Path(__file__).parents[2] / "samples"

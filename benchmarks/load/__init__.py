@@ -1,1 +1,1 @@
-"""Twice the load the system can sustain, for minutes: what admitted and refused callers see, what memory does."""
+"""Twice the load the system can sustain: what admitted and refused callers see, and what memory does."""

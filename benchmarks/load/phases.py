@@ -92,3 +92,7 @@ async def measure(stack: Stack, kind: str, *, seconds: float, say: Callable[[str
             [point for point in watched.inflight if point[0] >= after],
         ),
     )
+
+
+def _since(moment: float, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    return [point for point in points if point[0] >= moment]

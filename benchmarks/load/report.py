@@ -19,9 +19,10 @@ def markdown(result: Mapping[str, Any]) -> str:
     kinds = result["kinds"]
     for kind, figure in kinds.items():
         quiet, admitted, shed = figure["unloaded_ms"], figure["admitted_ms"], figure["shed_ms"]
+        rate, offered = figure["sustainable_per_second"], figure["offered_per_second"]
         lines.append(
-            f"| {kind} | {_n(quiet['p50'])} / {_n(quiet['p95'])} | {_n(figure['sustainable_per_second'], 1)} | "
-            f"{_n(figure['offered_per_second'], 1)} | {admitted['calls']} | "
+            f"| {kind} | {_n(quiet['p50'])} / {_n(quiet['p95'])} | {_n(rate, 1)} | {_n(offered, 1)} | "
+            f"{admitted['calls']} | "
             f"{_n(admitted['p50'])} / {_n(admitted['p95'])} | {shed['calls']} | "
             f"{_n(shed['p50'], 1)} / {_n(shed['p95'], 1)} / {_n(shed['max'], 1)} | "
             f"{_n(figure['ramp_longest_ms'])} | {_n(figure['inflight_most'])} |"
