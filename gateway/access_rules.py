@@ -1,4 +1,4 @@
-"""Which roles each method of the gateway is for."""
+"""Which roles each method of the gateway is for, and which methods need a model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from radref.api.gateway.v1 import gateway_pb2
 from radref.service.access.caller import Role
 from radref.service.access.rules import ANY_ROLE, rules_of
 
+_SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].full_name
+
+# They take as long as the models do; the others look something up.
+NEEDS_MODEL = frozenset(
+    f"/{_SERVICE}/{name}" for name in ("Search", "Prompt", "Generate", "StreamGenerate", "Consult")
+)
+
 ACCESS_RULES = rules_of(
-    gateway_pb2.DESCRIPTOR.services_by_name["GatewayService"].full_name,
+    _SERVICE,
     {
         "Search": ANY_ROLE,
         "Prompt": ANY_ROLE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from gateway.access_rules import ACCESS_RULES
+from gateway.access_rules import ACCESS_RULES, NEEDS_MODEL
 from gateway.audit.database import AuditDatabase
 from gateway.audit.feedback import FeedbackBox
 from gateway.audit.key_file import read_key, read_or_make_key
@@ -77,7 +77,9 @@ async def compose(settings: GatewaySettings) -> App:
         max_characters=settings.max_query_characters,
     )
     desk = Desk(pipeline, consulting, IngestClient(ingest), trail, FeedbackBox(database))
-    guard = guard_of(settings, rules=ACCESS_RULES)
+    guard = guard_of(
+        settings, rules=ACCESS_RULES, model_calls=settings.max_model_calls, needs_model=NEEDS_MODEL
+    )
     rest = _rest(settings, desk, guard) if settings.rest_listen else None
     return App(
         services=[

@@ -41,6 +41,14 @@ class GatewaySettings(UserFacingSettings, section="gateway"):
     generation_parents: int = Field(
         default=5, ge=1, le=64, description="passages that go to the generator (Paper A: 5)"
     )
+    max_model_calls: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        description="calls that search or answer, worked on at once, beside max_inflight others: as many as "
+        "the models do at once without slowing each other; 0 = max_inflight for all. radref up without an "
+        "inference section sets one for two processors",
+    )
     models: tuple[str, ...] = Field(
         default=("extractive",),
         min_length=1,

@@ -17,6 +17,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from radref.cli.paths import DEFAULT_PORTS, DEFAULT_REST_PORT, Addresses
 from radref.client_environment import tls_from_environment
+from radref.service.settings import SettingsError, read_config_file
 from radref.service.tls.client import channel_credentials
 from radref.service.tls.files import CertificateFiles
 
@@ -35,6 +36,8 @@ MAX_QUICK_DEATHS = 5
 QUICK_DEATH_SECONDS = 10.0
 MAX_RESTART_DELAY_SECONDS = 10.0
 LOG_TAIL_LINES = 15
+# Threads of the CPU embedder.
+PROCESSORS_AN_ANSWER = 2
 
 
 class StackError(Exception):
@@ -72,8 +75,9 @@ class Stack:
         """Starts every service without waiting for it.
 
         Raises:
-            StackError: the data directory cannot be used or is in use.
+            StackError: the data directory cannot be used or is in use, or the settings file cannot be read.
         """
+        sized = _sized_to_this_machine(self.config)
         try:
             (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
         except OSError as exc:
@@ -83,6 +87,7 @@ class Stack:
         addresses = {name: f"127.0.0.1:{port}" for name, port in ports.items() if name in MODULES}
         self.addresses = Addresses(**addresses, pid=os.getpid(), rest=f"127.0.0.1:{_choose_rest_port()}")
         self._environment = {
+            **sized,
             **os.environ,
             **_wiring(self.addresses, self.data_dir, trust_uploads=self.trust_uploads),
             **{f"RADREF_{name.upper()}_LISTEN": addresses[name] for name in MODULES},
@@ -242,6 +247,22 @@ def _wiring(addresses: Addresses, data_dir: Path, *, trust_uploads: bool) -> dic
         **{f"RADREF_{name.upper()}_DRAIN_WAIT_SECONDS": "0" for name in MODULES},
         **{f"RADREF_{name.upper()}_DRAIN_GRACE_SECONDS": "5" for name in MODULES},
     }
+
+
+def _sized_to_this_machine(config: Path | None) -> dict[str, str]:
+    """Admission where this machine's processors are the models; whoever names models names their limits.
+
+    The embedder uses two threads: two answers at once on two processors take twice as long each
+    (benchmarks/load).
+    """
+    named = config or (Path(os.environ["RADREF_CONFIG"]) if os.environ.get("RADREF_CONFIG") else None)
+    try:
+        sections = read_config_file(named) if named is not None else {}
+    except SettingsError as exc:
+        raise StackError(str(exc)) from None
+    if "inference" in sections or "max_model_calls" in sections.get("gateway", {}):
+        return {}
+    return {"RADREF_GATEWAY_MAX_MODEL_CALLS": str(max(1, (os.cpu_count() or 1) // PROCESSORS_AN_ANSWER))}
 
 
 def _choose_ports() -> dict[str, int]:

@@ -34,6 +34,8 @@ class Guard:
 
     Args:
         admission: bounds calls in flight.
+        model_admission: bounds those of them that need a model; None = `admission` alone.
+        needs_model: full names of those methods.
         access: who may call what; None = everybody (loopback only, see `exposure`).
         rate_limit: how often one caller may call; None = no limit. Counts only known callers.
         require_deadline: refuse calls without a deadline.
@@ -48,6 +50,8 @@ class Guard:
         self,
         *,
         admission: Admission,
+        model_admission: Admission | None = None,
+        needs_model: frozenset[str] = frozenset(),
         access: AccessControl | None = None,
         rate_limit: RateLimit | None = None,
         require_deadline: bool = True,
@@ -57,6 +61,8 @@ class Guard:
         self.access = access
         self.draining = draining or asyncio.Event()
         self._admission = admission
+        self._model_admission = model_admission
+        self._needs_model = needs_model
         self._rate_limit = rate_limit
         self._require_deadline = require_deadline
         self._long_lived = long_lived
@@ -114,7 +120,7 @@ class Guard:
                 call_context.set_current_call(call)
                 if self._rate_limit is not None:
                     self._rate_limit.take(caller.subject)
-            async with self._place(long_lived):
+            async with self._place(call.method, long_lived):
                 yield call
 
     async def check_reflection(self, authorization: str | None) -> None:
@@ -127,12 +133,22 @@ class Guard:
             with _refusals_counted():
                 await self.access.identify(authorization)
 
-    def _place(self, long_lived: bool) -> AbstractAsyncContextManager[None]:
-        return until_draining(self.draining) if long_lived else self._admission.place()
+    def _place(self, method: str, long_lived: bool) -> AbstractAsyncContextManager[None]:
+        if long_lived:
+            return until_draining(self.draining)
+        # One or the other: a call that waits for a model must not keep a look-up from its place.
+        if self._model_admission is not None and method in self._needs_model:
+            return self._model_admission.place(method)
+        return self._admission.place(method)
 
 
 def guard_of(
-    settings: ServiceSettings, *, rules: AccessRules | None = None, long_lived: frozenset[str] = frozenset()
+    settings: ServiceSettings,
+    *,
+    rules: AccessRules | None = None,
+    long_lived: frozenset[str] = frozenset(),
+    model_calls: int = 0,
+    needs_model: frozenset[str] = frozenset(),
 ) -> Guard:
     """The guard as the settings say.
 
@@ -140,6 +156,8 @@ def guard_of(
         settings: of the service; access control and rate limits exist in UserFacingSettings only.
         rules: which roles a method is for; a method that is missing is for nobody.
         long_lived: as in Guard.
+        model_calls: calls of `needs_model` worked on at once, of their own; 0 = `max_inflight` bounds all.
+        needs_model: as in Guard.
     """
     access, rate_limit = None, None
     if isinstance(settings, UserFacingSettings):
@@ -148,6 +166,8 @@ def guard_of(
             rate_limit = RateLimit(settings.rate_limit.calls_per_minute, settings.rate_limit.burst)
     return Guard(
         admission=Admission(settings.max_inflight, settings.max_queue),
+        model_admission=Admission(model_calls, settings.max_queue) if model_calls else None,
+        needs_model=needs_model,
         access=access,
         rate_limit=rate_limit,
         require_deadline=settings.require_deadline,

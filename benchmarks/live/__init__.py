@@ -1,0 +1,1 @@
+"""A running system for measurements that stress it: its processes, its samples, calls with their outcomes."""
