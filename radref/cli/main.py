@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 import typer
 
 from radref import __version__
-from radref.cli import audit, config, demo, documents, feedback, kb, questions, status, up
+from radref.cli import audit, backup, config, demo, documents, feedback, kb, questions, status, up
 from radref.cli.consult import consult
 from radref.cli.output import err, explain, problem
 from radref.errors import InvalidInput, NotFound, RadrefError
@@ -45,6 +45,8 @@ app.command()(questions.source)
 app.command()(feedback.feedback)
 app.command()(status.status)
 app.command()(documents.parse)
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.command()(demo.demo)
 app.add_typer(kb.app, name="kb")
 app.add_typer(audit.app, name="audit")
