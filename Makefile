@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-extras test-faults test-triton test-vllm test-docling test-prometheus test-envoy peers bench-store lint protos \
+.PHONY: demo test test-ops test-extras test-faults test-triton test-vllm test-docling test-prometheus test-envoy peers bench-store lint protos \
   protos-check monitoring format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
@@ -11,7 +11,12 @@ demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three qu
 
 test: $(VENV)/.dev  ## unit and end-to-end tests
 	scripts/debian_packages.sh
-	RADREF_KUBECTL="$$(PYTHON=$(BIN)/python scripts/kubectl.sh $(VENV)/kubectl)" $(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore=tests/k8s --ignore=tests/monitoring
+
+test-ops: $(VENV)/.dev  ## manifests, dashboards, alerts and runbooks: rendered, validated, every rule firing and not firing
+	scripts/debian_packages.sh
+	RADREF_KUBECTL="$$(PYTHON=$(BIN)/python scripts/kubectl.sh $(VENV)/kubectl)" \
+	  $(BIN)/python -m pytest tests/k8s tests/monitoring
 
 test-extras: $(VENV)/.dev  ## what each container image installs, in clean environments: the services start and work together
 	RADREF_TEST_EXTRAS=1 $(BIN)/python -m pytest tests/extras
