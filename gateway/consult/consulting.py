@@ -271,17 +271,15 @@ def _notices(text: str, facts: Scenario, selection: Selection, *, judged: bool) 
                 (chosen.prepared.citation_id,),
             )
         )
-    notices += [
-        Notice(
-            NoticeKind.ANOTHER_VARIANT_FITS,
-            wording.another_fits(
-                text,
-                other.prepared.variant.title,
-                less_urgent=chosen.prepared.variant.urgency is Urgency.EMERGENCY
-                and other.prepared.variant.urgency is not Urgency.EMERGENCY,
-            ),
-            (other.prepared.citation_id,),
+    if chosen is None:
+        return tuple(notices)
+    for other in selection.also_fits:
+        message = wording.another_fits(
+            text, other.prepared.variant.title, less_urgent=_is_emergency(chosen) and not _is_emergency(other)
         )
-        for other in (selection.also_fits if chosen is not None else ())
-    ]
+        notices.append(Notice(NoticeKind.ANOTHER_VARIANT_FITS, message, (other.prepared.citation_id,)))
     return tuple(notices)
+
+
+def _is_emergency(judgement: Judgement) -> bool:
+    return judgement.prepared.variant.urgency is Urgency.EMERGENCY

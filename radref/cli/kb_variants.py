@@ -30,6 +30,7 @@ from radref.cli.actor import As, actor_name
 from radref.cli.names import failure_text
 from radref.cli.output import err, out, problem
 from radref.cli.questions import DataDir, client_for, run
+from radref.cli.upload_one import unhurried
 from radref.errors import InvalidInput, RadrefError
 from radref.knowledge_base import KnowledgeBase
 
@@ -158,17 +159,19 @@ async def _load(kb: KnowledgeBase, variants: Sequence[Variant]) -> list[_Outcome
 
 async def _submitted(kb: KnowledgeBase, variant: Variant) -> _Outcome:
     try:
-        response = await kb.submit_variant(variant_to_proto(variant))
+        response = await unhurried(lambda: kb.submit_variant(variant_to_proto(variant)))
         if not response.job_id:
             return _Outcome(variant.id, Verdict.UNCHANGED)
         states = [job async for job in kb.watch_job(response.job_id, timeout=_WATCH_SECONDS)]
-        job = states[-1]
+        job = states[-1] if states else ingest_pb2.Job()
     except RadrefError as exc:
         return _Outcome(variant.id, Verdict.FAILED, exc.message)
     if job.stage == ingest_pb2.JOB_STAGE_DONE:
         return _Outcome(variant.id, Verdict.INDEXED)
     if job.stage == ingest_pb2.JOB_STAGE_AWAIT_REVIEW:
         return _Outcome(variant.id, Verdict.WAITING)
+    if not job.HasField("failure"):
+        return _Outcome(variant.id, Verdict.FAILED, "the ingest service stopped reporting")
     return _Outcome(variant.id, Verdict.FAILED, failure_text(job.failure))
 
 

@@ -65,7 +65,7 @@ async def _newest(kb: KnowledgeBase, document_id: str) -> ingest_pb2.DocumentSum
     if not document_id:
         return None
     try:
-        versions = await _unhurried(lambda: kb.list_versions(document_id))
+        versions = await unhurried(lambda: kb.list_versions(document_id))
     except (NotFound, InvalidInput):
         # An id that cannot be one is refused by the upload, with the service's own words.
         return None
@@ -115,7 +115,7 @@ def _settled(upload: Upload, newest: ingest_pb2.DocumentSummary, data: bytes, re
 
 
 async def _submit(kb: KnowledgeBase, upload: Upload, data: bytes, report: Report) -> Result:
-    response = await _unhurried(
+    response = await unhurried(
         lambda: kb.submit_file(data, upload.path.name, upload.metadata, document_id=upload.document_id)
     )
     if response.duplicate:
@@ -127,7 +127,7 @@ async def _submit(kb: KnowledgeBase, upload: Upload, data: bytes, report: Report
 
 async def _replace(kb: KnowledgeBase, upload: Upload, data: bytes, report: Report) -> Result:
     try:
-        response = await _unhurried(
+        response = await unhurried(
             lambda: kb.replace_file(upload.document_id, data, upload.path.name, upload.metadata)
         )
     except PreconditionFailed as exc:
@@ -150,8 +150,12 @@ async def _replace(kb: KnowledgeBase, upload: Upload, data: bytes, report: Repor
     return await _follow(kb, upload, upload.document_id, response.version, response.job_id, report)
 
 
-async def _unhurried(ask: Callable[[], Awaitable[T]]) -> T:
-    """The answer; asks again while the service is too busy, when it says to."""
+async def unhurried(ask: Callable[[], Awaitable[T]]) -> T:
+    """The answer to a call; asked again while the service is too busy, when it says to.
+
+    Raises:
+        Overloaded: it was too busy each of `BUSY_RETRIES` times.
+    """
     for attempt in range(BUSY_RETRIES):
         try:
             return await ask()

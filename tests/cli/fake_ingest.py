@@ -23,7 +23,7 @@ from radref.api.ingest.v1 import ingest_pb2_grpc, report_pb2
 from radref.appropriateness.documents import CONSULT_TOPIC, variant_document_id
 from radref.appropriateness.messages import variant_from_proto
 from radref.appropriateness.passage import render
-from radref.errors import InvalidInput, NotFound, PreconditionFailed, RadrefError, Unavailable
+from radref.errors import InvalidInput, NotFound, Overloaded, PreconditionFailed, RadrefError, Unavailable
 from radref.service.status import to_status
 
 TIME = Timestamp()
@@ -44,11 +44,12 @@ class FakeIngest(ingest_pb2_grpc.IngestServiceServicer):
     """A knowledge base.
 
     `review`: uploads wait. `approvals`: needed in all. `failing`: file name -> failure of its job.
-    `lost_watches`: so many streams of jobs break.
+    `lost_watches`: so many streams of jobs break. `busy`: so many variants are sent back.
     """
 
     review: bool = False
     lost_watches: int = 0
+    busy: int = 0
     approvals: int = 1
     failing: dict[str, pb.JobFailure] = field(default_factory=dict)
     verified: pb.VerifyIndexResponse = field(default_factory=pb.VerifyIndexResponse)
@@ -90,6 +91,9 @@ class FakeIngest(ingest_pb2_grpc.IngestServiceServicer):
 
     def SubmitVariant(self, request, context):  # noqa: N802
         variant = request.variant
+        if self.busy > 0:
+            self.busy -= 1
+            refuse(context, Overloaded("Too busy.", retry_after=0.01))
         document_id, data = variant_document_id(variant.id), render(variant_from_proto(variant)).encode()
         newest = self.versions.get(document_id, [pb.DocumentSummary()])[-1]
         taken = newest.state in (docs.DOCUMENT_STATE_INDEXED, docs.DOCUMENT_STATE_PARSED)

@@ -154,3 +154,9 @@ def test_a_document_upload_of_such_a_file_names_the_right_command(
     file.write_text("# schema: appropriateness-kb/2\nnote: another file\n", encoding="utf-8")
     assert cli("ingest", "--topic", "safety", file).code == 0
     assert list(ingest.versions) == ["KB.YML"]
+
+
+def test_a_busy_service_is_asked_again(cli: Cli, ingest: FakeIngest, file: Path) -> None:
+    ingest.busy = 3
+    assert cli("kb", "load-variants", file).out == "12 variants: 12 indexed\n"
+    assert ingest.busy <= 0
