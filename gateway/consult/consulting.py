@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -90,8 +91,10 @@ class Consulting:
             Unavailable: retrieval, or the language model where one is set, does not answer.
         """
         text = accepted_question(scenario, self._max_characters, field="scenario")
-        found = await self._search(text)
-        facts = read_scenario(text, self._terminology)
+        # Reading takes milliseconds of this process while the search waits for another.
+        found, facts = await asyncio.gather(
+            self._search(text), asyncio.to_thread(read_scenario, text, self._terminology)
+        )
         selecting = 0.0
         if self._settings.profile is ConsultProfile.PAPER:
             judgements = tuple(Judgement(variant, Fit.NOT_JUDGED) for variant in found.variants)
@@ -273,13 +276,17 @@ def _notices(text: str, facts: Scenario, selection: Selection, *, judged: bool) 
         )
     if chosen is None:
         return tuple(notices)
-    for other in selection.also_fits:
-        message = wording.another_fits(
-            text, other.prepared.variant.title, less_urgent=_is_emergency(chosen) and not _is_emergency(other)
+    notices += [
+        Notice(
+            NoticeKind.ANOTHER_VARIANT_FITS,
+            wording.another_fits(
+                text,
+                other.prepared.variant.title,
+                less_urgent=chosen.prepared.variant.urgency is Urgency.EMERGENCY
+                and other.prepared.variant.urgency is not Urgency.EMERGENCY,
+            ),
+            (other.prepared.citation_id,),
         )
-        notices.append(Notice(NoticeKind.ANOTHER_VARIANT_FITS, message, (other.prepared.citation_id,)))
+        for other in selection.also_fits
+    ]
     return tuple(notices)
-
-
-def _is_emergency(judgement: Judgement) -> bool:
-    return judgement.prepared.variant.urgency is Urgency.EMERGENCY

@@ -13,11 +13,6 @@ def variant_document_id(variant_id: str) -> str:
     return f"{_PREFIX}{variant_id}"
 
 
-def variant_id_of(document_id: str) -> str:
-    """The variant's id in `variant_document_id`."""
-    return document_id.removeprefix(_PREFIX)
-
-
 def is_variant_document(document_id: str) -> bool:
     """Whether a document is a variant. No other upload may take such an id."""
     return document_id.startswith(_PREFIX)

@@ -17,12 +17,11 @@ from radref.errors import InvalidInput
 SCHEMA = "appropriateness-kb/2"
 # Bytes. A thousand variants with long narratives have 5 MB.
 MAX_FILE_BYTES = 20_000_000
+# A long comment may come first.
+_HEAD_BYTES = 65_536
+_SCHEMA_LINE = re.compile(rb"^[\"']?schema[\"']?[ \t]*:[ \t]*[\"']?appropriateness-kb/", re.MULTILINE)
 # More would scroll the first one away.
 _MOST_TOLD = 200
-# The line that names the form, in any version of it.
-_NAMED = re.compile(rb"^schema:[ \t]*[\"']?appropriateness-kb/", re.MULTILINE)
-# Bytes in which that line must stand: comments come before it, variants after it.
-_HEAD = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,15 @@ def read_kb(path: Path) -> KnowledgeBase:
     return base
 
 
-def is_kb_file(name: str, data: bytes) -> bool:
-    """Whether a file says that it is a knowledge base, good or not.
-
-    Args:
-        name: of the file; only YAML can be one.
-    """
-    return name.lower().endswith((".yaml", ".yml")) and _NAMED.search(data[:_HEAD]) is not None
+def looks_like_kb(path: Path) -> bool:
+    """Whether a file says near its beginning that it is a knowledge base file, in whatever form."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return False
+    try:
+        with path.open("rb") as file:
+            return _SCHEMA_LINE.search(file.read(_HEAD_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def _content(path: Path) -> bytes:

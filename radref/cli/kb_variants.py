@@ -1,205 +1,167 @@
-"""`radref kb load-variants` and `check-variants`: an appropriateness knowledge base from a file."""
+"""`radref kb load-variants` and `check-variants`: knowledge base files of imaging appropriateness."""
 
 from __future__ import annotations
 
-import asyncio
+import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from rich.text import Text
 
-from radref.api.common.v1 import documents_pb2
-from radref.api.ingest.v1 import ingest_pb2
-from radref.appropriateness.documents import (
-    CONSULT_TOPIC,
-    is_variant_document,
-    variant_document_id,
-    variant_id_of,
-)
-from radref.appropriateness.kb_file import KnowledgeBase as AppropriatenessBase
+from radref.appropriateness.kb_file import KnowledgeBase as KbFile
 from radref.appropriateness.kb_file import read_kb
-from radref.appropriateness.messages import variant_to_proto
-from radref.appropriateness.model import Variant
 from radref.cli.actor import As, actor_name
-from radref.cli.names import failure_text
-from radref.cli.output import err, out, problem
+from radref.cli.output import err, out, show_table
 from radref.cli.questions import DataDir, client_for, run
-from radref.cli.upload_one import unhurried
-from radref.errors import InvalidInput, RadrefError
-from radref.knowledge_base import KnowledgeBase
+from radref.cli.variant_loading import send_all, withdraw
+from radref.cli.variant_plan import Change, Step, make_plan
+from radref.client import RadrefClient
+from radref.errors import InvalidInput
 
-# Jobs wait for each other in the service; more in flight would only queue there.
-_AT_ONCE = 4
-_WATCH_SECONDS = 3600.0
-# States of a version that is on its way into the index.
-_COMING = (
-    documents_pb2.DOCUMENT_STATE_RECEIVED,
-    documents_pb2.DOCUMENT_STATE_PARSED,
-    documents_pb2.DOCUMENT_STATE_APPROVED,
-)
-
-File = Annotated[Path, typer.Argument(help="Knowledge base file (form appropriateness-kb/2).")]
+KbPath = Annotated[Path, typer.Argument(metavar="FILE", help="Knowledge base file (appropriateness-kb/2).")]
+_SENT = (Change.NEW, Change.CHANGED)
+_SUMMED = (Change.NEW, Change.CHANGED, Change.UNCHANGED, Change.WITHDRAWN, Change.FAILED)
 
 
-class Verdict(StrEnum):
-    """What became of a variant."""
-
-    INDEXED = "indexed"
-    UNCHANGED = "unchanged"
-    WAITING = "waits for review"
-    WITHDRAWN = "withdrawn"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    variant: str
-    verdict: Verdict
-    reason: str = ""
-
-
-def check_variants(file: File) -> None:
-    """Check a knowledge base file without sending it. Exit code 1 when it has faults; each with its line."""
+def check_variants(file: KbPath) -> None:
+    """Check a knowledge base file, without a running radref. Exit code 1 when it has mistakes."""
     try:
-        base = _read(file)
+        base = read_kb(file)
     except InvalidInput as exc:
-        if not file.is_file():
-            raise
-        # Faults are what was asked for, not a wrong request.
-        problem(exc.message)
+        err.print(Text(exc.message))
         raise typer.Exit(1) from None
-    topics = len({variant.topic_id for variant in base.variants})
-    kind = ", synthetic" if base.synthetic else ""
-    held = f"{len(base.variants)} variants of {topics} topics, version {base.version}{kind}"
-    out.print(Text(f"{file}: {held}; no faults"))
+    out.print(Text(f"{file}: good. {_described(base)}"))
 
 
 def load_variants(
-    file: File,
+    file: KbPath,
     withdraw_missing: Annotated[
-        bool, typer.Option("--withdraw-missing", help="Withdraw variants that the file no longer holds.")
+        bool,
+        typer.Option(
+            "--withdraw-missing",
+            help="Withdraw every variant that this file does not hold, also those of other files.",
+        ),
     ] = False,
-    reason: Annotated[str, typer.Option(help="Why they are withdrawn, for the audit trail.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    reason: Annotated[str, typer.Option("--reason", help="Why they are withdrawn; needed.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before withdrawing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    reopen: Annotated[
+        bool, typer.Option("--reopen", help="Also send again what was withdrawn or rejected.")
+    ] = False,
     as_: As = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Load an appropriateness knowledge base: every variant a document with review, versions and withdrawal.
+    """Load the variants of a knowledge base file and wait until each is indexed or waits for review.
 
-    The whole file is checked before anything is sent. Exit code 1 when a variant failed.
+    The whole file is checked before anything is sent. A changed variant becomes a new version of its
+    document; the version before answers until then. Exit code 1 when any could not be loaded.
     """
-    base = _read(file)
     if withdraw_missing and not reason.strip():
-        raise InvalidInput("say why: --reason TEXT goes into the audit trail", field="reason")
-
-    async def work() -> list[_Outcome]:
-        async with client_for(data_dir, actor_name(as_)) as client:
-            missing = await _missing(client.kb, base) if withdraw_missing else []
-            if dry_run:
-                _show_plan(base, missing)
-                return []
-            outcomes = await _load(client.kb, base.variants)
-            for document_id in missing:
-                outcomes.append(await _withdrawn(client.kb, document_id, reason))
-            return outcomes
-
-    outcomes = run(work())
-    if not dry_run:
-        _show(outcomes)
-
-
-def _read(file: Path) -> AppropriatenessBase:
+        raise InvalidInput("say why with --reason", reason="EMPTY_TEXT", field="reason")
     base = read_kb(file)
-    if not base.variants:
-        raise InvalidInput(f"{file} holds no variants")
-    return base
+    out.print(Text(_described(base)))
+
+    async def work() -> list[Step]:
+        async with client_for(data_dir, actor_name(as_)) as client:
+            plan = await make_plan(client.kb, base.variants, reopen=reopen)
+            missing = [step for step in plan if step.change is Change.MISSING]
+            if dry_run:
+                return plan
+            if withdraw_missing and missing and not yes:
+                _ask(missing)
+            done = await _carried_out(client, plan)
+            if withdraw_missing:
+                done = await _withdrawn(client, done, reason)
+            return done
+
+    steps = run(work())
+    _show(steps, dry_run=dry_run, withdraws=withdraw_missing)
+    if any(step.change is Change.FAILED for step in steps):
+        raise typer.Exit(1)
 
 
-async def _missing(kb: KnowledgeBase, base: AppropriatenessBase) -> list[str]:
-    """Ids of documents of variants that the file does not hold and that are searched, or will be."""
-    kept = {variant_document_id(variant.id) for variant in base.variants}
-    documents = [document async for document in kb.list_documents(topics=(CONSULT_TOPIC,))]
-    return sorted(
-        document.document_id
-        for document in documents
-        # The newest version may have failed while an older one is still searched.
-        if is_variant_document(document.document_id)
-        and (document.active_version or document.state in _COMING)
-        and document.document_id not in kept
-    )
+def _described(base: KbFile) -> str:
+    topics = len({variant.topic_id for variant in base.variants})
+    mark = ", synthetic: every answer says so" if base.synthetic else ""
+    return f"Version {base.version}: {len(base.variants)} variants in {topics} topics{mark}."
 
 
-async def _load(kb: KnowledgeBase, variants: Sequence[Variant]) -> list[_Outcome]:
-    places = asyncio.Semaphore(_AT_ONCE)
+def _ask(missing: Sequence[Step]) -> None:
+    """Raises typer.Exit unless a person agrees."""
+    if not sys.stdin.isatty():
+        raise InvalidInput("there is no terminal to ask in: say --yes to withdraw without asking")
+    out.print(Text("not in the file:"))
+    for step in missing:
+        out.print(Text(f"  {step.variant_id}"))
+    if not typer.confirm(f"Take these {len(missing)} out of retrieval?"):
+        out.print("nothing was changed")
+        raise typer.Exit(1)
+
+
+async def _carried_out(client: RadrefClient, plan: Sequence[Step]) -> list[Step]:
+    to_send = [step for step in plan if step.change in _SENT]
+    results = {step.document_id: step for step in plan}
     with Progress(
-        TextColumn("variants"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         console=err,
-        transient=True,
-        disable=not err.is_terminal,
+        disable=not to_send,
     ) as progress:
-        task = progress.add_task("variants", total=len(variants))
-
-        async def one(variant: Variant) -> _Outcome:
-            async with places:
-                outcome = await _submitted(kb, variant)
+        task = progress.add_task("variants", total=len(to_send))
+        async for step in send_all(client.kb, to_send):
+            results[step.document_id] = step
             progress.advance(task)
-            return outcome
-
-        return list(await asyncio.gather(*(one(variant) for variant in variants)))
+    return list(results.values())
 
 
-async def _submitted(kb: KnowledgeBase, variant: Variant) -> _Outcome:
-    try:
-        response = await unhurried(lambda: kb.submit_variant(variant_to_proto(variant)))
-        if not response.job_id:
-            return _Outcome(variant.id, Verdict.UNCHANGED)
-        states = [job async for job in kb.watch_job(response.job_id, timeout=_WATCH_SECONDS)]
-        job = states[-1] if states else ingest_pb2.Job()
-    except RadrefError as exc:
-        return _Outcome(variant.id, Verdict.FAILED, exc.message)
-    if job.stage == ingest_pb2.JOB_STAGE_DONE:
-        return _Outcome(variant.id, Verdict.INDEXED)
-    if job.stage == ingest_pb2.JOB_STAGE_AWAIT_REVIEW:
-        return _Outcome(variant.id, Verdict.WAITING)
-    if not job.HasField("failure"):
-        return _Outcome(variant.id, Verdict.FAILED, "the ingest service stopped reporting")
-    return _Outcome(variant.id, Verdict.FAILED, failure_text(job.failure))
+async def _withdrawn(client: RadrefClient, steps: Sequence[Step], reason: str) -> list[Step]:
+    """What is not in the file is withdrawn; nothing is while a variant that may take its place failed."""
+    failed = any(step.change is Change.FAILED for step in steps)
+    done: list[Step] = []
+    for step in steps:
+        if step.change is not Change.MISSING:
+            done.append(step)
+        elif failed:
+            done.append(replace(step, note="not withdrawn, because a variant failed"))
+        else:
+            done.append(await withdraw(client.kb, step, reason))
+    return done
 
 
-async def _withdrawn(kb: KnowledgeBase, document_id: str, reason: str) -> _Outcome:
-    variant = variant_id_of(document_id)
-    try:
-        await kb.withdraw_document(document_id, reason=reason)
-    except RadrefError as exc:
-        return _Outcome(variant, Verdict.FAILED, exc.message)
-    return _Outcome(variant, Verdict.WITHDRAWN)
+def _note(step: Step, *, withdraws: bool) -> str:
+    if step.change is Change.MISSING and not step.note:
+        return "would be withdrawn" if withdraws else "stays; --withdraw-missing takes it out"
+    waits = "waits for review" if step.waits and step.change is not Change.UNCHANGED else ""
+    return "; ".join(filter(None, (step.note, waits)))
 
 
-def _show_plan(base: AppropriatenessBase, missing: Sequence[str]) -> None:
-    for variant in base.variants:
-        out.print(Text(f"would send {variant.id}: {variant.title}"))
-    for document_id in missing:
-        out.print(Text(f"would withdraw {variant_id_of(document_id)}"))
-
-
-def _show(outcomes: Sequence[_Outcome]) -> None:
-    for outcome in outcomes:
-        if outcome.verdict is Verdict.FAILED:
-            problem(f"{outcome.variant}: {outcome.reason}")
-    counts = Counter(outcome.verdict for outcome in outcomes)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-    out.print(Text(f"{len(outcomes)} variants: {told}"))
-    waiting = [outcome.variant for outcome in outcomes if outcome.verdict is Verdict.WAITING]
-    if waiting:
-        out.print(Text(f"to approve one: radref kb approve {variant_document_id(waiting[0])}", style="dim"))
-    if counts[Verdict.FAILED]:
-        raise typer.Exit(1)
+def _show(steps: Sequence[Step], *, dry_run: bool, withdraws: bool) -> None:
+    table = Table(title="What would change" if dry_run else "Variants")
+    for column in ("variant", "result", "notes"):
+        table.add_column(column, overflow="fold")
+    for step in steps:
+        if step.change is not Change.UNCHANGED or step.note:
+            style = "yellow" if step.change in (Change.FAILED, Change.SKIPPED) else ""
+            note = _note(step, withdraws=dry_run and withdraws)
+            table.add_row(Text(step.variant_id), Text(step.change, style=style), Text(note))
+    if table.row_count:
+        show_table(out, table)
+    counts = Counter(step.change for step in steps)
+    sums = [f"{counts[change]} {change}" for change in _SUMMED]
+    sums += [f"{counts[change]} {change}" for change in (Change.SKIPPED, Change.MISSING) if counts[change]]
+    out.print(", ".join(sums))
+    if dry_run:
+        out.print("nothing was sent")
+        return
+    if waiting := [step.document_id for step in steps if step.waits]:
+        out.print("waiting for review; see a text with radref kb show ID --markdown, then:")
+        for document_id in waiting:
+            out.print(f"  radref kb approve {document_id}", markup=False)

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from radref.api.common.v1 import documents_pb2
 from radref.api.ingest.v1 import ingest_pb2
-from radref.appropriateness.kb_file import is_kb_file
 from radref.cli.jobs import WATCH_SECONDS
 from radref.cli.names import failure_text, moment, state_name
 from radref.cli.uploads import Result, Upload, Verdict
@@ -44,9 +43,6 @@ async def upload_one(kb: KnowledgeBase, upload: Upload, report: Report, *, reope
         data = await asyncio.to_thread(upload.path.read_bytes)
     except OSError as exc:
         return Result(upload.path, Verdict.FAILED, f"cannot be read: {exc.strerror}")
-    if is_kb_file(upload.path.name, data):
-        reason = f"an appropriateness knowledge base: radref kb load-variants {upload.path}"
-        return Result(upload.path, Verdict.REFUSED, reason)
     try:
         newest = await _newest(kb, upload.document_id)
         if newest is not None:
@@ -151,11 +147,7 @@ async def _replace(kb: KnowledgeBase, upload: Upload, data: bytes, report: Repor
 
 
 async def unhurried(ask: Callable[[], Awaitable[T]]) -> T:
-    """The answer to a call; asked again while the service is too busy, when it says to.
-
-    Raises:
-        Overloaded: it was too busy each of `BUSY_RETRIES` times.
-    """
+    """The answer; asks again while the service is too busy, when it says to."""
     for attempt in range(BUSY_RETRIES):
         try:
             return await ask()

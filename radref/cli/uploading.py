@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path, PurePath
+from shlex import quote
 
 from radref.api.common.v1 import documents_pb2
 from radref.api.ingest.v1 import ingest_pb2
+from radref.appropriateness.kb_file import looks_like_kb
 from radref.cli.path_ids import path_document_id
 from radref.cli.upload_one import upload_one
 from radref.cli.uploads import Result, Upload, Verdict
@@ -49,6 +51,9 @@ def find_uploads(paths: Sequence[Path], *, topic: str, language: str) -> tuple[l
                     if not _is_text(file.name):
                         problems.append(Result(file, Verdict.REFUSED, "its name is not UTF-8: rename it"))
                         continue
+                    if looks_like_kb(file):
+                        problems.append(Result(file, Verdict.REFUSED, _variants(file)))
+                        continue
                     entry = manifest.get(file.name)
                     uploads.append(_upload(file, file.relative_to(root), entry, topic, language))
     clashing = _clashes(uploads)
@@ -82,6 +87,11 @@ def _upload(file: Path, relative: PurePath, entry: ManifestEntry | None, topic: 
     if entry and entry.document_id:
         return Upload(file, entry.document_id, metadata)
     return Upload(file, path_document_id(relative), metadata, id_from_path=True)
+
+
+def _variants(file: Path) -> str:
+    command = f"radref kb load-variants {quote(str(file))}"
+    return f"a knowledge base of appropriateness variants, not a document: {command}"
 
 
 def _is_text(name: str) -> bool:

@@ -20,10 +20,10 @@ from grpc_status import rpc_status
 from radref.api.common.v1 import documents_pb2 as docs
 from radref.api.ingest.v1 import ingest_pb2 as pb
 from radref.api.ingest.v1 import ingest_pb2_grpc, report_pb2
-from radref.appropriateness.documents import CONSULT_TOPIC, variant_document_id
+from radref.appropriateness.documents import variant_document_id
 from radref.appropriateness.messages import variant_from_proto
 from radref.appropriateness.passage import render
-from radref.errors import InvalidInput, NotFound, Overloaded, PreconditionFailed, RadrefError, Unavailable
+from radref.errors import InvalidInput, NotFound, PreconditionFailed, RadrefError, Unavailable
 from radref.service.status import to_status
 
 TIME = Timestamp()
@@ -44,12 +44,11 @@ class FakeIngest(ingest_pb2_grpc.IngestServiceServicer):
     """A knowledge base.
 
     `review`: uploads wait. `approvals`: needed in all. `failing`: file name -> failure of its job.
-    `lost_watches`: so many streams of jobs break. `busy`: so many variants are sent back.
+    `lost_watches`: so many streams of jobs break.
     """
 
     review: bool = False
     lost_watches: int = 0
-    busy: int = 0
     approvals: int = 1
     failing: dict[str, pb.JobFailure] = field(default_factory=dict)
     verified: pb.VerifyIndexResponse = field(default_factory=pb.VerifyIndexResponse)
@@ -90,21 +89,20 @@ class FakeIngest(ingest_pb2_grpc.IngestServiceServicer):
         return pb.ReplaceDocumentResponse(version=job.version, job_id=job.id)
 
     def SubmitVariant(self, request, context):  # noqa: N802
-        variant = request.variant
-        if self.busy > 0:
-            self.busy -= 1
-            refuse(context, Overloaded("Too busy.", retry_after=0.01))
-        document_id, data = variant_document_id(variant.id), render(variant_from_proto(variant)).encode()
-        newest = self.versions.get(document_id, [pb.DocumentSummary()])[-1]
-        taken = newest.state in (docs.DOCUMENT_STATE_INDEXED, docs.DOCUMENT_STATE_PARSED)
-        if taken and newest.sha256 == hashlib.sha256(data).hexdigest():
-            return pb.SubmitVariantResponse(document_id=document_id, version=newest.version)
-        metadata = docs.DocumentMetadata(title=variant.title, topic=CONSULT_TOPIC)
+        variant = variant_from_proto(request.variant)
+        data = render(variant).encode()
         header = pb.UploadHeader(
-            document_id=document_id, file_name=f"{variant.id}.md", metadata=metadata, size_bytes=len(data)
+            document_id=variant_document_id(variant.id),
+            file_name=f"{variant.id}.md",
+            metadata=docs.DocumentMetadata(topic="consult", title=variant.title),
+            size_bytes=len(data),
         )
+        same = hashlib.sha256(data).hexdigest()
+        for version in self.versions.get(header.document_id, []):
+            if version.sha256 == same and version.state == docs.DOCUMENT_STATE_INDEXED:
+                return pb.SubmitVariantResponse(document_id=header.document_id, version=version.version)
         job = self._add(header, data, context)
-        return pb.SubmitVariantResponse(document_id=document_id, version=job.version, job_id=job.id)
+        return pb.SubmitVariantResponse(document_id=header.document_id, version=job.version, job_id=job.id)
 
     def WatchJob(self, request, context):  # noqa: N802
         if request.job_id not in self.jobs:

@@ -1,162 +1,165 @@
-"""`radref kb check-variants` and `load-variants`: a knowledge base of variants from a file."""
+"""`radref kb load-variants` and `check-variants`."""
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from radref.api.common.v1 import documents_pb2, errors_pb2
+from radref.api.common.v1 import documents_pb2 as docs
+from radref.api.common.v1 import errors_pb2
 from radref.api.ingest.v1 import ingest_pb2
-from radref.appropriateness.documents import variant_document_id
 from tests.cli.conftest import Cli
 from tests.cli.fake_ingest import FakeIngest
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "appropriateness" / "kb.yaml"
-THUNDERCLAP = variant_document_id("headache-thunderclap")
+VARIANT = """\
+      - id: {id}
+        title: "{title}"
+        population: adult
+        urgency: urgent
+        criteria: {{all: [pain]}}
+        keywords: [knee]
+        procedures:
+          - {{id: xr, name: Radiography knee, rating: {rating}, rrl: low}}
+"""
+Writer = Callable[..., Path]
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return Path(shutil.copy(SAMPLE, tmp_path / "kb.yaml"))
+def write(tmp_path: Path) -> Writer:
+    """Writes a base of variants: id -> rating."""
+
+    def write(version: str = "1-synthetic", **ratings: int) -> Path:
+        path = tmp_path / "bases" / "kb.yaml"
+        path.parent.mkdir(exist_ok=True)
+        head = f'schema: appropriateness-kb/2\nversion: "{version}"\ntopics:\n'
+        topic = "  - id: knee\n    title: Knee\n    variants:\n"
+        body = "".join(VARIANT.format(id=name, title=f"Knee {name}", rating=n) for name, n in ratings.items())
+        path.write_text(head + topic + body, encoding="utf-8")
+        return path
+
+    return write
 
 
-def change(file: Path, before: str, after: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert before in text
-    file.write_text(text.replace(before, after), encoding="utf-8")
+def rows(text: str) -> dict[str, str]:
+    """The table's rows: variant -> the rest, with single spaces."""
+    lines = [line.split("│") for line in text.splitlines() if "│" in line]
+    return {cells[1].strip(): " ".join(" ".join(cells[2:-1]).split()) for cells in lines}
 
 
-def without_topics_after(file: Path, topic: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text[: text.index(f"  - id: {topic}\n")], encoding="utf-8")
+def test_check(cli: Cli, write: Writer) -> None:
+    good = cli("kb", "check-variants", SAMPLE)
+    assert (good.code, good.err) == (0, "")
+    assert "good. Version 2026.1-synthetic: 12 variants in 5 topics, synthetic" in good.out
+    bad = cli("kb", "check-variants", write(a=12, b=0))
+    assert (bad.code, bad.out) == (1, "")
+    assert "kb.yaml has 2 mistakes:\nkb.yaml:14: rating of procedure 1" in bad.err
+    assert cli("kb", "check-variants", "nowhere.yaml").code == 1
 
 
-def test_a_good_file_is_summed_up(cli: Cli, ingest: FakeIngest, file: Path) -> None:
-    done = cli("kb", "check-variants", file)
-    assert done.code == 0
-    assert done.out == f"{file}: 12 variants of 5 topics, version 2026.1-synthetic, synthetic; no faults\n"
-    assert ingest.versions == {}
+def test_new_changed_unchanged_and_missing(cli: Cli, ingest: FakeIngest, write: Writer) -> None:
+    first = cli("kb", "load-variants", write(a=9, b=8, c=7), "--as", "ann")
+    assert first.code == 0, first.err
+    assert "3 new, 0 changed, 0 unchanged, 0 withdrawn, 0 failed" in first.out
+    assert set(ingest.versions) == {"variant__a", "variant__b", "variant__c"}
+    assert ingest.versions["variant__a"][0].submitted_by == "ann"
+
+    again = cli("kb", "load-variants", write(a=9, b=8, c=7))
+    assert "0 new, 0 changed, 3 unchanged, 0 withdrawn, 0 failed" in again.out
+    assert rows(again.out) == {}
+
+    second = cli("kb", "load-variants", write(a=9, b=2))
+    assert rows(second.out) == {
+        "b": "changed procedures",
+        "c": "not in the file stays; --withdraw-missing takes it out",
+    }
+    assert "0 new, 1 changed, 1 unchanged, 0 withdrawn, 0 failed, 1 not in the file" in second.out
+    assert [len(ingest.versions[f"variant__{name}"]) for name in "abc"] == [1, 2, 1]
+
+    version_only = cli("kb", "load-variants", write("2-synthetic", a=9, b=2), "--dry-run")
+    assert rows(version_only.out)["a"] == "changed version of the file"
+    assert "nothing was sent" in version_only.out
+    assert len(ingest.versions["variant__a"]) == 1
 
 
-def test_every_fault_is_told_with_its_line_and_nothing_is_sent(
-    cli: Cli, ingest: FakeIngest, file: Path
-) -> None:
-    change(file, "schema: appropriateness-kb/2", "schema: appropriateness-kb/1")
-    change(file, "rating: 9, rrl: medium, comment: First study; do not delay.", "rating: 12, rrl: medium")
-    lines = file.read_text(encoding="utf-8").split("\n")
-    schema = next(n for n, line in enumerate(lines, 1) if line.startswith("schema:"))
-    rating = next(n for n, line in enumerate(lines, 1) if "rating: 12" in line)
-    for command in ("check-variants", "load-variants"):
-        done = cli("kb", command, file)
-        assert done.code == (1 if command == "check-variants" else 2)
-        assert "has 2 mistakes:" in done.err
-        assert f"kb.yaml:{schema}: schema must be one of appropriateness-kb/2" in done.err
-        assert f'kb.yaml:{rating}: rating of procedure 1 of variant "headache-thunderclap" is 12' in done.err
-    assert ingest.versions == {}
+def test_withdrawing_what_the_file_lacks(cli: Cli, ingest: FakeIngest, write: Writer) -> None:
+    cli("kb", "load-variants", write(a=9, b=8))
+    ingest.versions["note"] = [
+        ingest_pb2.DocumentSummary(
+            document_id="note",
+            version=1,
+            active_version=1,
+            state=docs.DOCUMENT_STATE_INDEXED,
+            metadata=docs.DocumentMetadata(topic="consult"),
+        )
+    ]
+    file = write(a=9)
+    assert cli("kb", "load-variants", file, "--withdraw-missing").code == 2
+    reason = ("--withdraw-missing", "--reason", "merged into a")
+    asks = cli("kb", "load-variants", file, *reason)
+    assert asks.code == 2
+    assert "--yes" in asks.err
+    would = rows(cli("kb", "load-variants", file, *reason, "--dry-run").out)
+    assert would == {"b": "not in the file would be withdrawn"}
+    assert ingest.versions["variant__b"][-1].active_version == 1
+
+    done = cli("kb", "load-variants", file, *reason, "--yes")
+    assert (done.code, rows(done.out)) == (0, {"b": "withdrawn"})
+    assert "0 new, 0 changed, 1 unchanged, 1 withdrawn, 0 failed" in done.out
+    assert ingest.versions["variant__b"][-1].state == docs.DOCUMENT_STATE_WITHDRAWN
+    assert ingest.events[-1].reason == "merged into a"
+    assert ingest.versions["note"][-1].active_version == 1, "no variant"
+
+    # What was taken away does not come back by itself.
+    both = write(a=9, b=8)
+    assert rows(cli("kb", "load-variants", both).out)["b"].startswith("skipped it was withdrawn")
+    reopened = cli("kb", "load-variants", both, "--reopen")
+    assert rows(reopened.out)["b"] == "new it was withdrawn before"
+    assert ingest.versions["variant__b"][-1].state == docs.DOCUMENT_STATE_INDEXED
 
 
-@pytest.mark.parametrize(
-    "text", ["", "topics: []", "schema: appropriateness-kb/2\nversion: '1'\ntopics: []\n"], ids=len
-)
-def test_a_file_without_variants_is_refused(cli: Cli, ingest: FakeIngest, file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8")
-    assert cli("kb", "check-variants", file).code == 1
-    done = cli("kb", "load-variants", file, "--withdraw-missing", "--reason", "x")
-    assert done.code == 2
-    for command in ("check-variants", "load-variants"):
-        assert cli("kb", command, file.parent / "none.yaml").code == 2
-
-
-def test_load_change_and_load_again(cli: Cli, ingest: FakeIngest, file: Path) -> None:
-    first = cli("kb", "load-variants", file)
-    assert (first.code, first.out) == (0, "12 variants: 12 indexed\n"), first.err
-    assert ingest.versions[THUNDERCLAP][0].submitted_by == "ann"
-    assert cli("kb", "load-variants", file).out == "12 variants: 12 unchanged\n"
-    change(file, "First study; do not delay.", "First study.")
-    assert cli("kb", "load-variants", file, "--as", "bob").out == "12 variants: 1 indexed, 11 unchanged\n"
-    assert [each.submitted_by for each in ingest.versions[THUNDERCLAP]] == ["ann", "bob"]
-
-
-def test_what_the_file_no_longer_holds_is_withdrawn_when_asked(
-    cli: Cli, ingest: FakeIngest, file: Path, tmp_path: Path
-) -> None:
-    cli("kb", "load-variants", file)
-    other = tmp_path / "doses.md"
-    other.write_text("# Doses\n", encoding="utf-8")
-    assert cli("ingest", "--topic", "consult", other).code == 0
-    without_topics_after(file, "low-back-pain")
-    assert cli("kb", "load-variants", file).out == "3 variants: 3 unchanged\n"
-    refused = cli("kb", "load-variants", file, "--withdraw-missing")
-    assert (refused.code, "--reason" in refused.err) == (2, True)
-
-    asked = (file, "--withdraw-missing", "--reason", "new edition")
-    planned = cli("kb", "load-variants", *asked, "--dry-run")
-    assert planned.code == 0
-    assert "would send headache-thunderclap: Sudden severe headache" in planned.out
-    assert planned.out.count("would withdraw ") == 9
-    assert "would withdraw lbp-cauda-equina\n" in planned.out
-    assert not [event for event in ingest.events if event.action == "withdrawn"]
-
-    done = cli("kb", "load-variants", *asked)
-    assert (done.code, done.out) == (0, "12 variants: 3 unchanged, 9 withdrawn\n")
-    withdrawn = [event for event in ingest.events if event.action == "withdrawn"]
-    assert {event.reason for event in withdrawn} == {"new edition"}
-    assert ingest.versions["doses.md"][0].state == documents_pb2.DOCUMENT_STATE_INDEXED
-    assert cli("kb", "load-variants", *asked).out == "3 variants: 3 unchanged\n"
-    assert cli("kb", "load-variants", SAMPLE).out == "12 variants: 9 indexed, 3 unchanged\n"
-
-
-def test_a_variant_whose_newest_version_failed_is_withdrawn_too(
-    cli: Cli, ingest: FakeIngest, file: Path
-) -> None:
-    """Its older version is still searched."""
-    cli("kb", "load-variants", file)
-    ingest.failing["lbp-cauda-equina.md"] = ingest_pb2.JobFailure(
-        reason=errors_pb2.ERROR_REASON_BACKEND_UNAVAILABLE, message="The index does not answer."
-    )
-    change(file, "low back pain of less than six weeks", "low back pain of less than five weeks")
-    change(file, "title: Low back pain\n", "title: Back pain\n")
-    failed = cli("kb", "load-variants", file)
-    assert failed.code == 1
-    assert "lbp-cauda-equina: BACKEND_UNAVAILABLE: The index does not answer." in failed.err
-    assert "12 variants: 2 indexed, 9 unchanged, 1 failed\n" in failed.out
-    without_topics_after(file, "low-back-pain")
-    done = cli("kb", "load-variants", file, "--withdraw-missing", "--reason", "x")
-    assert (done.code, done.out) == (0, "12 variants: 3 unchanged, 9 withdrawn\n")
-
-
-def test_a_plan_needs_no_service(cli: Cli, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RADREF_INGEST", "127.0.0.1:1")
-    assert cli("kb", "load-variants", file, "--dry-run").out.count("would send ") == 12
-
-
-def test_what_waits_for_review_is_told_with_the_command(cli: Cli, ingest: FakeIngest, file: Path) -> None:
+def test_waiting_for_review(cli: Cli, ingest: FakeIngest, write: Writer) -> None:
     ingest.review = True
-    done = cli("kb", "load-variants", file)
+    done = cli("kb", "load-variants", write(a=9))
     assert done.code == 0
-    assert "12 variants: 12 waits for review\n" in done.out
-    command = next(line for line in done.out.splitlines() if "radref kb approve" in line).split(": ")[1]
-    assert cli(*command.split()[1:]).code == 0
-    assert "12 unchanged" in cli("kb", "load-variants", file).out
+    assert rows(done.out) == {"a": "new waits for review"}
+    assert "  radref kb approve variant__a" in done.out
+    again = cli("kb", "load-variants", write(a=9))
+    assert rows(again.out) == {"a": "unchanged version 1 waits for review"}
+    assert "  radref kb approve variant__a" in again.out
+    assert cli("kb", "reject", "variant__a", "--comment", "no").code == 0
+    assert rows(cli("kb", "load-variants", write(a=9)).out)["a"].startswith("skipped version 1 was rejected")
+    assert rows(cli("kb", "load-variants", write(a=9), "--reopen").out)["a"].startswith("changed")
+    assert cli("kb", "approve", "variant__a").code == 0
+    assert rows(cli("kb", "load-variants", write(a=9)).out) == {}
 
 
-def test_a_document_upload_of_such_a_file_names_the_right_command(
-    cli: Cli, ingest: FakeIngest, file: Path
-) -> None:
-    for name in ("kb.yaml", "KB.YML"):
-        path = file.rename(file.with_name(name))
-        done = cli("ingest", "--topic", "safety", path)
+def test_failures_are_told_and_nothing_is_withdrawn(cli: Cli, ingest: FakeIngest, write: Writer) -> None:
+    cli("kb", "load-variants", write(old=9))
+    ingest.failing["b.md"] = ingest_pb2.JobFailure(
+        reason=errors_pb2.ERROR_REASON_BACKEND_UNAVAILABLE, message="The index is down.", retryable=True
+    )
+    done = cli("kb", "load-variants", write(a=9, b=8), "--withdraw-missing", "--reason", "renamed", "--yes")
+    assert done.code == 1
+    found = rows(done.out)
+    assert found["a"] == "new"
+    assert "BACKEND_UNAVAILABLE: The index is down. To try again: radref kb retry" in found["b"]
+    assert found["old"] == "not in the file not withdrawn, because a variant failed"
+    assert ingest.versions["variant__old"][-1].active_version == 1
+
+
+def test_nothing_is_sent_of_a_file_with_a_mistake(cli: Cli, ingest: FakeIngest, write: Writer) -> None:
+    done = cli("kb", "load-variants", write(a=9, b=12))
+    assert done.code == 2
+    assert "kb.yaml:22: rating of procedure 1" in done.err
+    assert ingest.versions == {}
+
+
+def test_ingest_names_the_command_for_such_a_file(cli: Cli, ingest: FakeIngest, write: Writer) -> None:
+    for path in (write(a=9), write(a=9).parent):
+        done = cli("ingest", "--topic", "consult", path)
         assert done.code == 1
-        assert f"radref kb load-variants {path}" in done.out
-        file = path
-    file.write_text("# schema: appropriateness-kb/2\nnote: another file\n", encoding="utf-8")
-    assert cli("ingest", "--topic", "safety", file).code == 0
-    assert list(ingest.versions) == ["KB.YML"]
-
-
-def test_a_busy_service_is_asked_again(cli: Cli, ingest: FakeIngest, file: Path) -> None:
-    ingest.busy = 3
-    assert cli("kb", "load-variants", file).out == "12 variants: 12 indexed\n"
-    assert ingest.busy <= 0
+        assert "radref kb load-variants" in done.out
+    assert ingest.versions == {}

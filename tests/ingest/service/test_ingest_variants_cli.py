@@ -34,16 +34,16 @@ async def test_a_base_is_loaded_changed_and_shortened(client: Client, stack: Sta
     file = tmp_path / "kb.yaml"
     text = SAMPLE.read_text(encoding="utf-8")
     file.write_text(text, encoding="utf-8")
-    assert (await load(client, file))[0] == "12 variants: 12 indexed\n"
+    assert "12 new, 0 changed, 0 unchanged, 0 withdrawn, 0 failed\n" in (await load(client, file))[0]
     assert len(stack.index.active) == 12
 
     shorter = text[: text.index("  - id: low-back-pain\n")].replace("First study; do not delay.", "First.")
     file.write_text(shorter, encoding="utf-8")
-    said, _ = await load(client, file, "--withdraw-missing", "--reason", "new edition")
-    assert said == "12 variants: 1 indexed, 2 unchanged, 9 withdrawn\n"
+    said, _ = await load(client, file, "--withdraw-missing", "--reason", "new edition", "--yes")
+    assert "0 new, 1 changed, 2 unchanged, 9 withdrawn, 0 failed\n" in said
     assert stack.index.active == {
         variant_document_id("headache-thunderclap"): 2,
         variant_document_id("headache-primary"): 1,
         variant_document_id("headache-red-flag"): 1,
     }
-    assert (await load(client, file))[0] == "3 variants: 3 unchanged\n"
+    assert "0 new, 0 changed, 3 unchanged, 0 withdrawn, 0 failed\n" in (await load(client, file))[0]
