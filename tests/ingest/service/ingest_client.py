@@ -30,14 +30,9 @@ NOTE = TEXT.encode()
 
 
 class Client:
-    """A stub with a deadline on every call and RadrefError instead of AioRpcError.
+    """A stub with a deadline on every call and RadrefError instead of AioRpcError."""
 
-    Attributes:
-        address: host:port of the service.
-    """
-
-    def __init__(self, channel: grpc.aio.Channel, address: str) -> None:
-        self.address = address
+    def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = ingest_pb2_grpc.IngestServiceStub(channel)
 
     async def call(
@@ -121,7 +116,6 @@ async def serving_ingest(stack: Stack, upkeep: Upkeep) -> AsyncIterator[Client]:
     ingest_pb2_grpc.add_IngestServiceServicer_to_server(IngestServicer(parts), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    address = f"127.0.0.1:{port}"
-    async with grpc.aio.insecure_channel(address) as channel:
-        yield Client(channel, address)
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield Client(channel)
     await server.stop(None)
