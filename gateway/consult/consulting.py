@@ -45,6 +45,8 @@ log = structlog.get_logger()
 # Prepared variants that are kept; a citation id names its content, so none goes stale.
 _KEPT = 4096
 _MOST_REASONS = 4
+# About 500 tokens each.
+_MOST_FOR_MODEL = 10
 _REASONS = {
     Decision.OTHER_QUESTION: AbstentionReason.OUT_OF_SCOPE,
     Decision.VALIDATOR: AbstentionReason.NO_VALID_CITATION,
@@ -161,7 +163,9 @@ class Consulting:
         Where the rules found one variant that fits, it may agree or refuse, not choose another one.
         """
         allowed = [index for index, judgement in enumerate(judgements) if judgement.fit is not Fit.EXCLUDED]
-        if not allowed or selection.decision is Decision.OTHER_QUESTION:
+        # Those that are about it first; more would not fit into a small model's window.
+        allowed = sorted(allowed, key=lambda index: judgements[index].fit is Fit.UNRELATED)[:_MOST_FOR_MODEL]
+        if not allowed or selection.decision in (Decision.OTHER_QUESTION, Decision.EXCLUDED):
             return None, selection
         choice = await choose(
             self._generating,

@@ -25,11 +25,15 @@ from gateway.consult.scope import Polarity
 from gateway.consult.suspicion import inferred_diagnoses
 from gateway.consult.terminology.model import Concept, ConceptKind, Terminology
 from gateway.consult.truth import Truth, View
+from gateway.consult.words import key_of
 from radref.appropriateness.model import Urgency
 
 _NOT_AS_ASSUMED = "not as assumed: "
 # A longer text tells the complaint where there is one.
 _TERSE_WORDS = 15
+_QUESTION_WORDS = frozenset(
+    map(key_of, "what why how who when where is are does do can could should will would which".split())
+)
 _POPULATION_CONCEPTS = {
     "pregnant": "pregnancy",
     "postpartum": "postpartum",
@@ -82,19 +86,29 @@ def judge_all(
     brings patients of every variant.
     """
     keywords: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    # What patients without an emergency have too is no feature of one.
+    ordinary: frozenset[str] = frozenset()
     for one in candidates:
         keywords[one.variant.topic_id] |= one.keywords
+        if one.variant.urgency is not Urgency.EMERGENCY:
+            ordinary |= _asked_for(one) | one.keywords
     return tuple(
-        _Judge(one, keywords[one.variant.topic_id], scenario, terminology).judgement() for one in candidates
+        _Judge(one, keywords[one.variant.topic_id], ordinary, scenario, terminology).judgement()
+        for one in candidates
     )
 
 
 class _Judge:
     def __init__(
-        self, prepared: Prepared, keywords: frozenset[str], scenario: Scenario, terminology: Terminology
+        self,
+        prepared: Prepared,
+        keywords: frozenset[str],
+        ordinary: frozenset[str],
+        scenario: Scenario,
+        terminology: Terminology,
     ) -> None:
         self._variant = prepared
-        self._keywords = keywords
+        self._ordinary = ordinary
         self._scenario = scenario
         self._terminology = terminology
         self._view = View(
@@ -159,14 +173,9 @@ class _Judge:
         }
 
     def _supports(self) -> frozenset[str]:
-        asked = {
-            concept
-            for criterion in (*self._variant.all, *self._variant.any)
-            for concept in concepts_in(criterion.term)
-        }
         return frozenset(
             concept
-            for concept in asked | self._variant.keywords
+            for concept in _asked_for(self._variant) | self._variant.keywords
             if Polarity.PRESENT in self._scenario.polarities(concept)
             or Polarity.SUSPECTED in self._scenario.polarities(concept)
         )
@@ -176,12 +185,8 @@ class _Judge:
         if self._variant.variant.urgency is not Urgency.EMERGENCY:
             return False
         concepts = self._terminology.concepts
-        features = (
-            self._variant.keywords.union(
-                *(concepts_in(criterion.term) for criterion in (*self._variant.all, *self._variant.any))
-            )
-            | self._variant.diagnoses
-        )
+        variant = self._variant
+        features = (variant.keywords | _asked_for(variant) | variant.diagnoses) - self._ordinary
         return any(
             not concepts[concept].unspecific
             and concepts[concept].kind in (ConceptKind.FINDING, ConceptKind.DIAGNOSIS)
@@ -375,6 +380,9 @@ class _Judge:
             if concept.kind is ConceptKind.QUESTION and self._scenario.present(concept.id)
         ]
         about_imaging = any(concept.id == "imaging-question" for concept in asked)
+        if not about_imaging and self._is_bare_question():
+            self._against.append("the question is another one: it does not ask for imaging")
+            return True
         for concept in asked:
             if concept.id == "imaging-question" or self._variant.speaks_about(concept.id, self._terminology):
                 continue
@@ -385,6 +393,15 @@ class _Judge:
                 )
                 return True
         return False
+
+    def _is_bare_question(self) -> bool:
+        """A short question in whole: "What is a thunderclap headache?"."""
+        words = self._scenario.words
+        return (
+            len(words) <= _TERSE_WORDS
+            and words[0].key in _QUESTION_WORDS
+            and self._scenario.text.endswith("?")
+        )
 
     # Words of the scenario
 
@@ -402,6 +419,11 @@ class _Judge:
         if self._scenario.age is not None:
             return f"{self._scenario.age:g} years"
         return self._scenario.evidence.get(concept, concept)
+
+
+def _asked_for(variant: Prepared) -> frozenset[str]:
+    """Concepts that it requires."""
+    return frozenset().union(*(concepts_in(criterion.term) for criterion in (*variant.all, *variant.any)))
 
 
 def _is_of_its_own(concept: Concept) -> bool:

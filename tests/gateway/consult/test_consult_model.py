@@ -87,7 +87,8 @@ async def test_it_declares_insufficient_evidence(scenario: str) -> None:
         assert result.abstention is not None
         assert result.abstention.reason is AbstentionReason.INSUFFICIENT_EVIDENCE
         # A refusal of the model is no reason to leave imaging out either.
-        assert NoticeKind.EMERGENCY_FEATURE in [notice.kind for notice in result.notices]
+        told = NoticeKind.EMERGENCY_FEATURE in [notice.kind for notice in result.notices]
+        assert told == (scenario == THUNDERCLAP)
 
 
 async def test_it_names_an_excluded_variant() -> None:
@@ -117,7 +118,6 @@ async def test_it_does_not_choose_against_the_rules() -> None:
     result, _ = await with_model(UNCOMPLICATED, chooses(best_of("lbp-red-flag")))
     assert chosen(result) is None
     assert result.decision is Decision.GENERATOR
-    assert NoticeKind.EMERGENCY_FEATURE in [notice.kind for notice in result.notices]
 
 
 async def test_it_chooses_where_something_is_open_and_that_is_told() -> None:

@@ -154,9 +154,11 @@ async def test_a_pregnancy_that_is_not_told_is_told() -> None:
 
 async def test_an_abstention_does_not_hide_an_emergency() -> None:
     made, _ = consulting()
-    headache = await made.consult("Headache.")
-    assert is_abstention(headache, Decision.OPEN)
-    assert NoticeKind.EMERGENCY_FEATURE in kinds(headache)
+    child = await made.consult("Thunderclap headache in a girl of 9.")
+    assert is_abstention(child, Decision.EXCLUDED)
+    assert NoticeKind.EMERGENCY_FEATURE in kinds(child)
+    # What patients without an emergency have too is none: a warning on everything is read by nobody.
+    assert NoticeKind.EMERGENCY_FEATURE not in kinds(await made.consult("Headache."))
     assert NoticeKind.EMERGENCY_FEATURE not in kinds(await made.consult(THUNDERCLAP))
     assert NoticeKind.EMERGENCY_FEATURE not in kinds(await made.consult(CAPITAL))
 
@@ -253,3 +255,17 @@ async def test_a_search_that_does_not_answer_is_an_error() -> None:
     searching.retrieve = dead  # type: ignore[method-assign, assignment]
     with pytest.raises(Unavailable):
         await made.consult(THUNDERCLAP)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is a thunderclap headache?",
+        "Is thunderclap headache contagious?",
+        "How do I treat a thunderclap headache?",
+        "Why do people get kidney stones?",
+    ],
+)
+async def test_what_asks_for_no_imaging_gets_none(question: str) -> None:
+    made, _ = consulting()
+    assert is_abstention(await made.consult(question), Decision.OTHER_QUESTION)
