@@ -32,7 +32,6 @@ def documented(marker: str, places: Mapping[str, Path]) -> list[list[str]]:
     assert block, f"docs/operations.md has no block {marker}"
     text = block[1]
     for place, path in places.items():
-        assert place in text, f"{place} is not in block {marker}"
         text = text.replace(place, str(path))
     return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
 
@@ -110,6 +109,8 @@ def test_from_a_running_stack_to_a_fresh_folder(tmp_path: Path) -> None:
     carry_out(documented("restore", places), running)
     restored = start(data, "--review")
     try:
+        # Nothing is found yet, and nothing is made up.
+        assert good(restored, "ask", QUESTION).startswith("No answer")
         carry_out(documented("restore-index", {}), restored)
         again = asked(restored, "ask", "--json", QUESTION)
         assert cited(again) == cited(answer)
@@ -123,8 +124,8 @@ def test_from_a_running_stack_to_a_fresh_folder(tmp_path: Path) -> None:
 
         after = trail(restored)
         assert {key: after[key] for key in before} == before
-        (same,) = after.keys() - before.keys()
-        assert after[same]["query_hash"] == before[request]["query_hash"], "the key was put back"
+        same = after[again["request_id"]]
+        assert same["query_hash"] == before[request]["query_hash"], "the key was put back"
         (verdict,) = asked(restored, "audit", "feedback", "--json")["entries"]
         assert (verdict["request_id"], verdict["comment"]) == (request, "as on the wall")
         now = asked(restored, "kb", "history", "quokka.md", "--json")
