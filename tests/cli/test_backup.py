@@ -6,6 +6,8 @@ import fcntl
 import hashlib
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +99,22 @@ def test_what_is_written_meanwhile_is_in_the_copy_wholly_or_not_at_all(folders: 
     for path in (folders.copy, folders.again / "gateway", folders.again / "documents"):
         assert path.stat().st_mode & 0o077 == 0
     assert (folders.again / "gateway/audit.sqlite3").stat().st_mode & 0o077 == 0
+
+
+def test_after_a_crash_nothing_committed_is_missing(folders: Folders) -> None:
+    """The services died: the write-ahead log is there, its index in shared memory perhaps not."""
+    crash = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
+        "c.execute('PRAGMA wal_autocheckpoint = 0'); "
+        "c.execute('INSERT INTO things VALUES (?)', ['late']); os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", crash, str(folders.registry)], check=False, timeout=60)
+    log = folders.registry.with_name("registry.sqlite3-wal")
+    assert log.stat().st_size > 0
+    folders.registry.with_name("registry.sqlite3-shm").unlink()
+    assert folders.backup().exit_code == 0
+    assert folders.restore().exit_code == 0
+    assert things(folders.again / "documents/registry.sqlite3") == ["late", "one"]
 
 
 def test_the_index_is_copied_only_while_nothing_runs_there(folders: Folders) -> None:

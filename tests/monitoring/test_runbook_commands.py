@@ -1,4 +1,4 @@
-"""Queries and radref commands of the runbook pages are such that can be typed at night: they exist."""
+"""Queries and radref commands of runbooks and docs/operations.md can be typed at night: they exist."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from evaluation.bench.command import bench
 from evaluation.cli import app as evaluation
 from radref.cli.main import app
 from tests.monitoring.known_metrics import known_series
 from tests.monitoring.queries import ROOT, Asked
 
-PAGES = sorted((ROOT / "docs/runbooks").glob("*.md"))
+PAGES = [*sorted((ROOT / "docs/runbooks").glob("*.md")), ROOT / "docs/operations.md"]
 KNOWN = known_series()
+_bench = typer.Typer()
+_bench.command()(bench)
+PLUGINS = {"eval": evaluation, "bench": _bench}
 # Of the cluster's own monitoring, said so on the page.
 FOREIGN = {"container_cpu_cfs_throttled_seconds_total"}
 
@@ -52,9 +56,9 @@ def test_what_does_not_exist_is_found() -> None:
 
 def _resolve(words: list[str]) -> None:
     """Walks down the commands; options must exist too."""
-    # `radref eval` is found by its entry point.
-    plugin = words[0] == "eval"
-    command, words = typer.main.get_command(evaluation if plugin else app), words[plugin:]
+    # Two are found by their entry points.
+    plugin = PLUGINS.get(words[0])
+    command, words = typer.main.get_command(plugin or app), words[plugin is not None :]
     while hasattr(command, "commands"):
         assert words, "a group is no command"
         assert words[0] in command.commands, f"no such command: {words}"
