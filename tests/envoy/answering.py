@@ -14,6 +14,7 @@ from radref.api.inference.v1 import inference_pb2
 from radref.api.ingest.v1 import ingest_pb2
 from radref.api.retrieval.v1 import index_pb2, retrieval_pb2
 from radref.service.admission import Admission
+from radref.service.channels import CHANNEL_OPTIONS
 from radref.service.guard import Guard
 from radref.service.interceptors import guarded
 
@@ -73,12 +74,12 @@ async def answering(answer: Answer | None = None, *, port: int = 0) -> AsyncIter
                 running.seen.append(seen)
                 if answer is not None:
                     await answer(seen)
-                return b""
+                return request
 
             return grpc.unary_unary_rpc_method_handler(serve)
 
     guard = Guard(admission=Admission(1000, 0), require_deadline=True)
-    server = grpc.aio.server(interceptors=guarded(guard), handlers=[Anything()])
+    server = grpc.aio.server(interceptors=guarded(guard), handlers=[Anything()], options=CHANNEL_OPTIONS[:2])
     running.address = f"127.0.0.1:{server.add_insecure_port(f'127.0.0.1:{port}')}"
     await server.start()
     try:

@@ -8,8 +8,8 @@ from radref.service.tls.files import TlsFiles
 from tests.inference.certificates import CertificateAuthority, certificate_authority
 
 
-def spiffe_id(account: str) -> str:
-    return f"spiffe://cluster.local/ns/radref/sa/{account}"
+def spiffe_id(account: str, namespace: str = "radref") -> str:
+    return f"spiffe://cluster.local/ns/{namespace}/sa/{account}"
 
 
 class Site:

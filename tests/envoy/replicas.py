@@ -34,10 +34,14 @@ async def generate(stub: Stub) -> str:
 
 
 async def until_only(stub: Stub, name: str) -> None:
-    """Waits until all threads of the proxy know that only this replica is to be called."""
+    """Waits until the proxy's threads know that only this replica is to be called.
+
+    Envoy hands changes of health to them once a second at most (update_merge_window).
+    """
     async with asyncio.timeout(60):
         in_a_row = 0
-        while in_a_row < 10:
+        # By chance: once in 10^12.
+        while in_a_row < 40:
             in_a_row = in_a_row + 1 if await describe(stub) == name else 0
 
 

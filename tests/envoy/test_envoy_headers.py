@@ -7,6 +7,7 @@ import grpc
 import pytest
 
 from radref import errors
+from radref.service.channels import CHANNEL_OPTIONS, MAX_MESSAGE_BYTES
 from radref.service.context import REQUEST_ID_HEADER
 from radref.service.status import error_from_rpc
 from tests.envoy.answering import DESCRIBE, Seen, answering, call, plain_channel
@@ -102,6 +103,16 @@ async def test_a_caller_that_leaves_is_known_behind_the_proxy(tmp_path: Path) ->
                     await arrived.wait()
                     calling.cancel()
                     await left.wait()
+
+
+async def test_a_long_documents_vectors_pass_also_where_calls_may_be_made_again(tmp_path: Path) -> None:
+    """Longer than what a proxy keeps for a retry (1 MiB), up to what services take."""
+    size = MAX_MESSAGE_BYTES - 1024
+    async with answering() as service:
+        with running_envoy(tmp_path, Door("in", Cluster((service.address,)), retried=(DESCRIBE,))) as envoy:
+            async with grpc.aio.insecure_channel(envoy.address("in"), options=CHANNEL_OPTIONS) as channel:
+                assert await channel.unary_unary(DESCRIBE)(bytes(size), timeout=120) == bytes(size)
+    assert len(service.seen) == 1
 
 
 async def test_refusals_keep_reason_and_retry_time(tmp_path: Path) -> None:

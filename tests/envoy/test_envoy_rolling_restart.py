@@ -17,8 +17,9 @@ from tests.envoy.replicas import REPLICA, Stub, describe, generate, stub_of
 from tests.service.service_process import ServiceProcess, service_process
 
 CALLERS = 8
-# Calls are in flight when a replica stops; the proxy has noticed long before the wait is over.
-SETTINGS = {"HOLD": "0.02", "DRAIN_WAIT_SECONDS": "2"}
+# Calls are in flight when a replica stops. The proxy notices within the interval of its health checks and the
+# second for which it gathers changes (update_merge_window).
+SETTINGS = {"HOLD": "0.02", "DRAIN_WAIT_SECONDS": "4"}
 ENOUGH = 100
 
 

@@ -56,15 +56,18 @@ class ServiceProcess:
             return exc.code, exc.read().decode()
 
     def log(self) -> list[dict]:
+        return [json.loads(line) for line in self._text().splitlines() if line.startswith("{")]
+
+    def _text(self) -> str:
         self._log.seek(0)
-        return [json.loads(line) for line in self._log.read().decode().splitlines() if line.startswith("{")]
+        return self._log.read().decode()
 
     def logged(self, message: str) -> bool:
         return any(entry["message"] == message for entry in self.log())
 
     def wait_until_listening(self) -> None:
         until(lambda: self.logged("listening") or self.process.poll() is not None)
-        assert self.process.poll() is None, self.log()
+        assert self.process.poll() is None, self._text()
 
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
