@@ -38,6 +38,8 @@ _AGES = tuple(
         r"(?<![\w.,/])(?P<age>\d{1,3})\s*(?:y(?:rs?|ears?)?)?\s*/\s*(?:m|f|male|female)\b",
         r"(?<![\w.,/])(?P<age>\d{1,3})\s*(?:yrs?|years?|y)\s+(?:old\s+)?(?:lady|gentleman|wom[ae]n|m[ae]n|female|male)\b",
         r"(?<![\w.,/])(?P<age>\d{2})\s*j\b\.?",
+        # Student of 19 years; lump, 21 yrs; gravida 4, 36 years
+        r"(?:^|,\s*|\bof\s+)(?P<age>\d{2})\s*(?P<unit>years|yrs|y)\b(?!\s*(?:ago|history|hx|of|later|back|duration))",
         # woman, 34, ... ; 34 year male ; 45yr woman
         r"(?<![\w.,/])(?P<age>\d{1,3})[-\s]*(?P<unit>years?|yrs?|y)[-\s]*(?:(?:wo)?man|female|male|lady|gentleman|girl|boy|lad)\b",
         r"\b(?:wom[ae]n|m[ae]n|lady|gentleman|male|female|pt|patient|girl|boy)\s*[,(]\s*(?P<age>\d{1,3})\b(?!\s*(?:/|weeks?|days?|months?|hours?|%|°))",
@@ -59,12 +61,12 @@ _DAYS = {"y": 365.25, "j": 365.25, "m": 30.4, "w": 7.0, "d": 1.0}
 _FEMALE = re.compile(
     r"\b(?:she|her|hers|herself|wom[ae]n|female|lady|girl|mother|mum|mom|housewife|waitress|pregnan\w*|gravid\w*|"
     r"postpartum|miss|mrs|ms|primigravida|multigravida|primip\w*|multip\w*)\b|(?<![\w])\d{1,3}\s*(?:y(?:rs?|o)?)?[\s-]*f\b|"
-    r"\bf\s*/?\s*\d{2}\b|\b(?:женщин\w*|пациентк\w*|девочк\w*|девушк\w*|беременн\w*|больная)\b|^ж\b",
+    r"(?<!['’])\bf\s*/?\s*\d{2}\b|\b(?:женщин\w*|пациентк\w*|девочк\w*|девушк\w*|беременн\w*|больная)\b|^ж\b",
     re.IGNORECASE,
 )
 _MALE = re.compile(
     r"\b(?:he|his|him|himself|m[ae]n|male|gentleman|boy|father|dad|mr|lad|guy|bloke)\b|"
-    r"(?<![\w])\d{1,3}\s*(?:y(?:rs?|o)?)?[\s-]*m\b|\bm\s*/?\s*\d{2}\b|"
+    r"(?<![\w])\d{1,3}\s*(?:y(?:rs?|o)?)?[\s-]*m\b|(?<!['’])\bm\s*/?\s*\d{2}\b|"
     r"\b(?:мужчин\w*|мальчик\w*|юнош\w*|больной)\b|^м\b",
     re.IGNORECASE,
 )

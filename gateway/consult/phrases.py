@@ -1,7 +1,7 @@
 """Phrases of the terminology, and finding them in a text.
 
 A phrase is written as words, with four signs a curator needs: `(a|b c)` one of these, `[a|b]` one of these or
-nothing, `..` up to four words in between, `#` a number. Spelling follows `gateway.consult.words`.
+nothing, `..` up to four words in between, no comma, `#` a number. Spelling follows `gateway.consult.words`.
 """
 
 from __future__ import annotations
@@ -161,6 +161,11 @@ class PhraseBook(Generic[T]):
             yield Found(value, start, end - 1, not solid)
 
 
+def _parts(word: Word) -> bool:
+    """It parts what a gap would join."""
+    return word.kind is Kind.BREAK or word.key == ","
+
+
 def _ends(sequence: _Sequence, words: Sequence[Word], at: int, *, gapped: bool) -> Iterator[tuple[int, bool]]:
     """Indexes behind every way the sequence stands at `at`, and whether a gap lies in it."""
     if not sequence:
@@ -173,7 +178,7 @@ def _ends(sequence: _Sequence, words: Sequence[Word], at: int, *, gapped: bool) 
                 yield from _ends(rest, words, end, gapped=crossed)
     elif element is _Sign.GAP:
         for skipped in range(_GAP_WORDS + 1):
-            if skipped and (at + skipped > len(words) or words[at + skipped - 1].kind is Kind.BREAK):
+            if skipped and (at + skipped > len(words) or _parts(words[at + skipped - 1])):
                 return
             yield from _ends(rest, words, at + skipped, gapped=gapped or skipped > 0)
     elif at < len(words) and (

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from gateway.consult.phrases import Found, PhraseBook
 from gateway.consult.terminology.model import Cue
-from gateway.consult.words import Kind, Word
+from gateway.consult.words import Kind, Word, key_of
 
 # How far a cue reaches backwards, words: "fever and rigors are absent".
 _REACH_BACK = 5
@@ -36,6 +36,7 @@ _FORWARD = frozenset(
 _OVER_LISTS = frozenset({Cue.NEGATES_AFTER, Cue.HISTORY_LIST, Cue.FAMILY_LIST, Cue.HYPOTHETICAL})
 _BACKWARD = frozenset({Cue.NEGATES_BEFORE, Cue.SUSPECTS_BEFORE, Cue.HISTORY_BEFORE, Cue.CONFIRMS_BEFORE})
 _HISTORY = frozenset({Cue.HISTORY_AFTER, Cue.HISTORY_LIST, Cue.HISTORY_BEFORE})
+_DENIES = frozenset(map(key_of, ("denies", "negates")))
 _OTHERS = frozenset({Cue.OTHER_PERSON, Cue.FAMILY_LIST})
 _LIST_MARKS = (",", "(", ")", ":")
 
@@ -154,7 +155,8 @@ class Scopes:
         ends = {Cue.THE_PATIENT} if place.cue in _OTHERS else {Cue.ENDS_SCOPE}
         if place.cue in (Cue.NEGATES_AFTER, Cue.SUSPECTS_AFTER):
             ends.add(Cue.ENDS_DENIAL)
-        if any(self._is(index, *ends) for index in between):
+        # One that begins inside the cue is its own: "never had a".
+        if any(other.cue in ends and place.last < other.first < first for other in self._cues):
             return False
         marks = [index for index in between if words[index].key in _LIST_MARKS]
         if any(self._takes_over(other, place, first, marks) for other in self._cues):
@@ -165,11 +167,15 @@ class Scopes:
 
     def _takes_over(self, other: _Place, place: _Place, first: int, marks: Sequence[int]) -> bool:
         """Whether a cue between the two says something else: "no fever, history of cancer"."""
+        words = self._words
         if (
             other.cue not in _FORWARD - {Cue.CONFIRMS_AFTER}
             or other.cue is place.cue
             or not place.last < other.first < first
         ):
+            return False
+        if words[place.first].key in _DENIES and other.cue in _HISTORY:
+            # In a list of what is denied, "hx breast cancer" is too.
             return False
         if place.cue is Cue.NEGATES_AFTER and other.cue in _HISTORY:
             # "denies a history of cancer" denies.

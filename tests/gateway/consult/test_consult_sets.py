@@ -22,12 +22,15 @@ SETS = [
     ("kb.yaml", "dev_set.yaml", 12, 2),
     ("kb.yaml", "practice_set.yaml", 36, 5),
     ("kb.yaml", "practice_set_2.yaml", 35, 5),
-    ("kb.yaml", "practice_set_3.yaml", 20, 5),
+    ("kb.yaml", "practice_set_3.yaml", 22, 5),
     ("kb.yaml", "practice_set_4.yaml", 33, 5),
     ("kb.yaml", "practice_set_5.yaml", 36, 5),
+    ("kb.yaml", "practice_set_6.yaml", 35, 5),
+    ("kb.yaml", "practice_set_7.yaml", 25, 4),
     ("kb.yaml", "russian_set.yaml", 12, 1),
     ("second_kb.yaml", "second_practice_set.yaml", 24, 3),
     ("second_kb.yaml", "second_practice_set_2.yaml", 22, 2),
+    ("second_kb.yaml", "second_practice_set_3.yaml", 18, 2),
     ("second_kb.yaml", "second_russian_set.yaml", 5, 1),
 ]
 
