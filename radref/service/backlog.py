@@ -12,8 +12,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-# Calls of a kind whose mean is the expected time, without the longest tenth, at least one: a neighbour's pause
-# holds a call or two for seconds, and must not make every later call count as that long.
+# Calls of a kind whose mean is the expected time, without the longest tenth, at least one: a neighbour's
+# pause holds a call or two for seconds, and must not make every later call count as that long.
 _CALLS_KEPT = 20
 _LEFT_OUT = 10
 # Bound of the virtual queue, in bursts: after an overload the real queue opens again one burst later.

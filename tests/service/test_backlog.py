@@ -96,8 +96,7 @@ async def test_in_an_overload_a_free_place_is_given_and_no_place_is_refused_at_o
         try:
             async with admission.place("answer"):
                 return True
-        except Overloaded as refused:
-            assert refused.retry_after is not None
+        except Overloaded:
             return False
 
     async with admission.place("answer"):
