@@ -3,7 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-ops test-extras test-faults test-triton test-vllm test-docling test-prometheus test-envoy peers bench-store lint protos \
+.PHONY: demo test test-ops test-extras test-faults test-triton test-vllm test-docling test-prometheus test-envoy load chaos peers bench-store lint protos \
   protos-check monitoring format clean
 
 demo: $(VENV)/.embedded  ## start the services, ingest the samples, ask three questions, stop
@@ -38,6 +38,22 @@ test-prometheus: $(VENV)/.dev  ## every query of dashboards and alerts against a
 
 test-envoy: $(VENV)/.dev $(VENV)-envoy/.ready  ## a real Envoy between services, in the place of a mesh's proxies
 	RADREF_ENVOY=$(abspath $(VENV)-envoy/bin/envoy) $(BIN)/python -m pytest tests/envoy
+# Overload of both kinds together, minutes; 30 for a release.
+LOAD_MINUTES ?= 1.5
+LOAD_OUT     ?= .radref/load.json
+
+load: $(VENV)/.dev  ## twice what this machine can sustain: latency, refusals, memory (docs/performance.md, "Overload")
+	mkdir -p $(dir $(LOAD_OUT))
+	$(BIN)/python -m benchmarks.load --minutes $(LOAD_MINUTES) --json $(LOAD_OUT)
+
+CHAOS_FAULTS ?= killed paused slowed
+CHAOS_OUT    ?= .radref/chaos.json
+# CHAOS_PAGE=docs/faults.md writes the page.
+
+chaos: $(VENV)/.dev  ## every service killed, paused and slowed under load: what callers see (docs/faults.md)
+	mkdir -p $(dir $(CHAOS_OUT))
+	$(BIN)/python -m benchmarks.chaos --faults $(CHAOS_FAULTS) --json $(CHAOS_OUT) \
+	  $(if $(CHAOS_PAGE),--markdown $(CHAOS_PAGE))
 
 test-docling: $(VENV)-docling/.ready  ## Docling with tiny models of its true architectures; 6 GB, not part of CI
 	RADREF_TEST_DOCLING=1 OMP_NUM_THREADS=1 $(VENV)-docling/bin/python -m pytest tests/docling

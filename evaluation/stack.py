@@ -22,6 +22,8 @@ READY_SECONDS = 300.0
 STOP_SECONDS = 40.0
 _POLL_SECONDS = 0.05
 _LOG_TAIL_LINES = 15
+# Who measures says how many calls are in flight; none is refused for want of processors.
+_UNSIZED = {"RADREF_GATEWAY_MAX_MODEL_CALLS": "0"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ async def ephemeral_stack(
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=asyncio.subprocess.STDOUT,
-                env=os.environ | _environment(settings or {}),
+                env=_UNSIZED | os.environ | _environment(settings or {}),
                 start_new_session=True,
             )
         try:

@@ -15,8 +15,8 @@ from radref.client import RadrefClient
 # Deadlines of an impatient caller: the client's own defaults (60 s, 15 s) would wait a pause of 10 s out.
 ANSWER_SECONDS = 20.0
 LOOKUP_SECONDS = 5.0
-# Seconds between two calls; together about half of what two processors do.
-PACES = {"generate": 3.0, "search": 0.5, "source": 0.5, "documents": 0.5}
+# Seconds between two calls; together less than half of what two processors do.
+PACES = {"generate": 4.0, "search": 0.5, "source": 0.5, "documents": 0.5}
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ MAX_QUICK_DEATHS = 5
 QUICK_DEATH_SECONDS = 10.0
 MAX_RESTART_DELAY_SECONDS = 10.0
 LOG_TAIL_LINES = 15
-# Threads of the CPU embedder.
+# One answer keeps two busy; a second one beside it takes both twice as long (benchmarks/load, on two).
 PROCESSORS_AN_ANSWER = 2
 
 
@@ -77,7 +77,7 @@ class Stack:
         Raises:
             StackError: the data directory cannot be used or is in use, or the settings file cannot be read.
         """
-        sized = _sized_to_this_machine(self.config)
+        sized = sized_to_this_machine(self.config)
         try:
             (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
         except OSError as exc:
@@ -249,11 +249,17 @@ def _wiring(addresses: Addresses, data_dir: Path, *, trust_uploads: bool) -> dic
     }
 
 
-def _sized_to_this_machine(config: Path | None) -> dict[str, str]:
+def sized_to_this_machine(config: Path | None) -> dict[str, str]:
     """Admission where this machine's processors are the models; whoever names models names their limits.
 
-    The embedder uses two threads: two answers at once on two processors take twice as long each
-    (benchmarks/load).
+    Args:
+        config: settings file; None = the one that RADREF_CONFIG names, or none.
+
+    Returns:
+        environment for the gateway; empty where the settings say it.
+
+    Raises:
+        StackError: the settings file cannot be read.
     """
     named = config or (Path(os.environ["RADREF_CONFIG"]) if os.environ.get("RADREF_CONFIG") else None)
     try:

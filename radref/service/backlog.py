@@ -9,10 +9,13 @@ everybody waits its whole length and gains nothing.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 
-# Weight of the newest call in the expected time of its kind: about the last ten calls count.
-_NEWEST = 0.1
+# Calls of a kind whose mean is the expected time, without the longest tenth, at least one: a neighbour's
+# pause holds a call or two for seconds, and must not make every later call count as that long.
+_CALLS_KEPT = 20
+_LEFT_OUT = 10
 # Bound of the virtual queue, in bursts: after an overload the real queue opens again one burst later.
 _BURSTS_KEPT = 2.0
 
@@ -34,6 +37,7 @@ class Backlog:
         self._clock = clock
         self._seconds = 0.0
         self._looked = clock()
+        self._times: dict[str, deque[float]] = {}
         self._expected: dict[str, float] = {}
 
     @property
@@ -50,8 +54,10 @@ class Backlog:
 
     def took(self, kind: str, seconds: float) -> None:
         """A call of this kind held a place for so long."""
-        expected = self._expected.get(kind, seconds)
-        self._expected[kind] = expected + _NEWEST * (seconds - expected)
+        times = self._times.setdefault(kind, deque(maxlen=_CALLS_KEPT))
+        times.append(seconds)
+        usual = sorted(times)[: max(1, len(times) - max(1, len(times) // _LEFT_OUT))]
+        self._expected[kind] = sum(usual) / len(usual)
 
     def _work_off(self) -> None:
         now = self._clock()

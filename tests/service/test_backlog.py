@@ -72,19 +72,44 @@ def test_kinds_count_by_their_own_time_and_follow_its_changes(clock: Clock) -> N
     assert made.overloaded
 
 
+def test_one_call_that_was_held_up_does_not_make_the_next_ones_count_as_long(clock: Clock) -> None:
+    for calls_before in (0, 1, 30):
+        made = backlog(clock, takes=0.05)
+        for _ in range(calls_before):
+            made.took("answer", 0.05)
+        made.took("answer", 30.0)
+        assert not any(offer(made, clock, every=0.0, calls=90))
+
+
+def test_calls_of_very_different_length_count_by_their_mean(clock: Clock) -> None:
+    made = backlog(clock)
+    for _ in range(10):
+        made.took("answer", 0.05)
+        made.took("answer", 1.95)
+    assert any(offer(made, clock, every=0.5, calls=100))
+
+
 async def test_in_an_overload_a_free_place_is_given_and_no_place_is_refused_at_once(clock: Clock) -> None:
     admission = Admission(1, 100, clock=clock)
+
+    async def ask() -> bool:
+        try:
+            async with admission.place("answer"):
+                return True
+        except Overloaded:
+            return False
+
     async with admission.place("answer"):
         clock.now += 1.0
-    # One after the other, so each finds the place free; on this clock all at one moment.
-    for _ in range(int(3 * BURST_SECONDS)):
-        async with admission.place("answer"):
-            pass
     async with admission.place("answer"):
-        with pytest.raises(Overloaded) as refused:
-            async with admission.place("answer"):
-                raise AssertionError("two in one place")
-    assert refused.value.retry_after is not None
+        crowd = [asyncio.create_task(ask()) for _ in range(int(3 * BURST_SECONDS))]
+        # Each has been refused or waits when all have run once.
+        await asyncio.sleep(0)
+    served = await asyncio.gather(*crowd)
+    assert served == sorted(served, reverse=True)
+    assert 0 < sum(served) <= BURST_SECONDS
+    async with admission.place("answer"):
+        assert not await ask()
 
 
 async def test_a_burst_waits_and_everybody_gets_a_place(clock: Clock) -> None:
