@@ -15,7 +15,7 @@ class Seen:
     """Of one kind of call.
 
     Attributes:
-        calls: that began between the fault and the end of the observation, or were under way at its start.
+        calls: that ended between the fault and the end of the observation.
         failed: by "CODE REASON", the most frequent first.
         slowest_ms: of the answered ones; None = none was answered.
         lasted: seconds from the fault to the end of the last call that failed; 0 = none did.
@@ -30,9 +30,13 @@ class Seen:
 
 
 def seen(calls: Sequence[Call], outage: Outage, until: float) -> dict[str, Seen]:
-    """By kind of call. `until`: end of the observation, seconds on the clock of perf_counter."""
+    """By kind of call.
+
+    `until`: when the next fault began, seconds on the clock of perf_counter; infinite for the last fault.
+    What is under way then belongs to the next.
+    """
     kinds = sorted({call.kind for call in calls})
-    touched = [call for call in calls if call.ended > outage.began and call.began < until]
+    touched = [call for call in calls if outage.began < call.ended <= until]
     return {kind: _seen([call for call in touched if call.kind == kind], outage) for kind in kinds}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -39,11 +39,10 @@ async def run_faults(stack: Stack, faults: Sequence[Fault], say: Callable[[str],
                 say(f"{fault.service} {fault.kind}")
                 outages.append(await inject(stack, fault))
                 await asyncio.sleep(SETTLE_SECONDS)
-            until = time.perf_counter()
         quiet = [call for call in calls if call.ended < outages[0].began]
         if failed := sorted({call.reason for call in quiet if call.code != "OK"}):
             raise RuntimeError(f"calls failed before the first fault: {', '.join(failed)}")
-        ends = [*(outage.began for outage in outages[1:]), until]
+        ends = [*(outage.began for outage in outages[1:]), math.inf]
         rows = []
         for fault, outage, end in zip(faults, outages, ends, strict=True):
             answers = [
