@@ -137,9 +137,10 @@ def test_a_rate_has_its_zero_before_the_first_answer() -> None:
 
 def test_observations_name_their_call_to_those_who_ask_for_exemplars() -> None:
     call = Call(request_id=new_request_id(), method="/x/Y", deadline=None)
+    # Stages of no other test: the registry is the process's, and lives as long as it.
     with serving_call(call):
-        observe_stage("embed", 0.25)
-    with stage_timer("gate"):
+        observe_stage("in_a_call", 0.25)
+    with stage_timer("in_no_call"):
         pass
     admin = AdminServer("127.0.0.1:0", lambda: (True, []), exported_by("gateway"))
     try:
@@ -147,9 +148,10 @@ def test_observations_name_their_call_to_those_who_ask_for_exemplars() -> None:
     finally:
         admin.close()
     assert openmetrics.endswith("# EOF\n")
-    assert f'le="0.3",stage="embed"}} 1.0 # {{request_id="{call.request_id}"}} 0.25' in openmetrics
+    assert f'le="0.3",stage="in_a_call"}} 1.0 # {{request_id="{call.request_id}"}} 0.25' in openmetrics
     assert "request_id" not in classic
-    assert not [line for line in openmetrics.splitlines() if 'stage="gate"' in line and " # " in line]
+    assert 'stage="in_no_call"' in openmetrics
+    assert not [line for line in openmetrics.splitlines() if 'stage="in_no_call"' in line and " # " in line]
 
 
 def scraped(port: int, accept: str) -> str:
