@@ -15,11 +15,11 @@ from gateway.consult.criteria import (
     Criterion,
     LastingTerm,
     Term,
-    WordsTerm,
     concepts_in,
     terms_in,
 )
 from gateway.consult.prepared import Prepared
+from gateway.consult.relevance import asked_for, has_emergency_feature, is_about, supporting
 from gateway.consult.scenario import Scenario
 from gateway.consult.scope import Polarity
 from gateway.consult.suspicion import inferred_diagnoses
@@ -91,7 +91,7 @@ def judge_all(
     for one in candidates:
         keywords[one.variant.topic_id] |= one.keywords
         if one.variant.urgency is not Urgency.EMERGENCY:
-            ordinary |= _asked_for(one) | one.keywords
+            ordinary |= asked_for(one) | one.keywords
     return tuple(
         _Judge(one, keywords[one.variant.topic_id], ordinary, scenario, terminology).judgement()
         for one in candidates
@@ -119,9 +119,8 @@ class _Judge:
         self._assumed: list[str] = []
 
     def judgement(self) -> Judgement:
-        supports = self._supports()
-        emergency = self._emergency()
-        if not self._is_about():
+        emergency = has_emergency_feature(self._variant, self._ordinary, self._scenario, self._terminology)
+        if not is_about(self._variant, self._view):
             return Judgement(self._variant, Fit.UNRELATED, emergency=emergency)
         self._population()
         self._excluding()
@@ -142,7 +141,7 @@ class _Judge:
             reasons=self._reasons(),
             open_questions=tuple(dict.fromkeys(question for _, question in self._open if question)),
             assumptions=tuple(dict.fromkeys(self._assumed)) if fit is Fit.FITS else (),
-            supports=supports,
+            supports=supporting(self._variant, self._scenario),
             emergency=emergency,
             other_question=other_question,
         )
@@ -151,48 +150,6 @@ class _Judge:
         """What excludes it, else what is open; a contradicted assumption only where it is the only one."""
         against = [one for one in self._against if not one.startswith(_NOT_AS_ASSUMED)] or self._against
         return tuple(dict.fromkeys(against or [reason for reason, _ in self._open]))
-
-    # What it is about
-
-    def _is_about(self) -> bool:
-        """Something that it asks for, other than who the patient is, is said or suspected."""
-        return any(
-            self._view.truth(term) in (Truth.YES, Truth.MAYBE)
-            for criterion in (*self._variant.all, *self._variant.any)
-            for term in terms_in(criterion.term)
-            if not isinstance(term, AllOf | AnyOf | LastingTerm) and not self._tells_who(term)
-        )
-
-    def _tells_who(self, term: Term) -> bool:
-        concepts = concepts_in(term)
-        kinds = {self._terminology.concepts[concept].kind for concept in concepts}
-        return not isinstance(term, WordsTerm) and kinds <= {
-            ConceptKind.PATIENT,
-            ConceptKind.COURSE,
-            ConceptKind.QUESTION,
-        }
-
-    def _supports(self) -> frozenset[str]:
-        return frozenset(
-            concept
-            for concept in _asked_for(self._variant) | self._variant.keywords
-            if Polarity.PRESENT in self._scenario.polarities(concept)
-            or Polarity.SUSPECTED in self._scenario.polarities(concept)
-        )
-
-    def _emergency(self) -> bool:
-        """Whatever the fit: a feature of an emergency may not be lost in an abstention."""
-        if self._variant.variant.urgency is not Urgency.EMERGENCY:
-            return False
-        concepts = self._terminology.concepts
-        variant = self._variant
-        features = (variant.keywords | _asked_for(variant) | variant.diagnoses) - self._ordinary
-        return any(
-            not concepts[concept].unspecific
-            and concepts[concept].kind in (ConceptKind.FINDING, ConceptKind.DIAGNOSIS)
-            and self._scenario.polarities(concept) & {Polarity.PRESENT, Polarity.SUSPECTED}
-            for concept in features
-        )
 
     # What speaks against it, and what is open
 
@@ -419,11 +376,6 @@ class _Judge:
         if self._scenario.age is not None:
             return f"{self._scenario.age:g} years"
         return self._scenario.evidence.get(concept, concept)
-
-
-def _asked_for(variant: Prepared) -> frozenset[str]:
-    """Concepts that it requires."""
-    return frozenset().union(*(concepts_in(criterion.term) for criterion in (*variant.all, *variant.any)))
 
 
 def _is_of_its_own(concept: Concept) -> bool:
