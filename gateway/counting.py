@@ -19,17 +19,8 @@ def start_at_zero() -> None:
         GENERATION_TOKENS.labels(kind=kind)
 
 
-def count(answer: Answer) -> None:
-    """An answer."""
-    _count(answer)
-
-
-def count_consultation(consultation: Consultation) -> None:
-    """A consult."""
-    _count(consultation)
-
-
-def _count(answer: Answer | Consultation) -> None:
+def count(answer: Answer | Consultation) -> None:
+    """What came of a question or a scenario."""
     ANSWERS.labels(outcome=answer.outcome.value).inc()
     if answer.abstention is not None:
         ABSTENTIONS.labels(reason=answer.abstention.reason.value).inc()

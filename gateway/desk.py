@@ -14,7 +14,7 @@ from gateway.audit.model import AuditFilter, AuditPage, Feedback, FeedbackFilter
 from gateway.audit.trail import AuditTrail
 from gateway.consult.consulting import Consulting
 from gateway.consult.result import Consultation
-from gateway.counting import count, count_consultation
+from gateway.counting import count
 from gateway.model import Answer, AnswerEvent, Filters, PromptResult, SearchQuery, SearchResult, Source
 from gateway.pipeline import Pipeline
 from gateway.ports import PassageKeeping
@@ -84,7 +84,7 @@ class Desk:
         async with self._trail.recorded("Consult", scenario, actor) as note:
             result = await self._consulting.consult(scenario)
             note.consulted(result)
-        count_consultation(result)
+        count(result)
         return result
 
     async def source(self, citation_id: str) -> Source:

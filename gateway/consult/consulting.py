@@ -47,6 +47,8 @@ _KEPT = 4096
 _MOST_REASONS = 4
 # About 500 tokens each.
 _MOST_FOR_MODEL = 10
+# The others ask what would decide it, or have nothing to tell of.
+_TELLING_WHY = (Decision.EXCLUDED, Decision.OTHER_QUESTION)
 _REASONS = {
     Decision.OTHER_QUESTION: AbstentionReason.OUT_OF_SCOPE,
     Decision.VALIDATOR: AbstentionReason.NO_VALID_CITATION,
@@ -255,8 +257,12 @@ def _score(passage: RankedPassage) -> float:
 
 
 def _abstention(text: str, judgements: Sequence[Judgement], selection: Selection) -> Abstention:
-    wanted = {Decision.EXCLUDED: Fit.EXCLUDED, Decision.OTHER_QUESTION: Fit.EXCLUDED}.get(selection.decision)
-    reasons = [reason for one in judgements if one.fit is wanted for reason in one.reasons]
+    reasons = [
+        reason
+        for one in judgements
+        if selection.decision in _TELLING_WHY and one.fit is Fit.EXCLUDED
+        for reason in one.reasons
+    ]
     return Abstention(
         _REASONS.get(selection.decision, AbstentionReason.INSUFFICIENT_EVIDENCE),
         wording.abstained(
