@@ -18,6 +18,7 @@ from benchmarks.load.phases import measure
 from benchmarks.load.report import markdown
 from evaluation.bootstrap import quantile
 from gateway.settings import GatewaySettings
+from radref.cli.stack import sized_to_this_machine
 
 
 def main() -> None:
@@ -57,8 +58,9 @@ async def _measure(data_dir: Path, arguments: argparse.Namespace) -> dict[str, A
     if median is None:
         raise RuntimeError("nothing was answered without load")
     settings = GatewaySettings()
-    # One for each look-up and model place there may be, and one queue for each of the two.
-    bound = settings.max_inflight + (os.cpu_count() or 1) + 2 * settings.max_queue
+    # One for each place for look-ups and for models, and one queue for each of the two.
+    model_places = int(sized_to_this_machine(None).get("RADREF_GATEWAY_MAX_MODEL_CALLS", 0))
+    bound = settings.max_inflight + model_places + 2 * settings.max_queue
     return {
         "processors": os.cpu_count() or 1,
         "load_average": load_average,

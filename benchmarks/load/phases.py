@@ -85,11 +85,8 @@ async def measure(stack: Stack, kind: str, *, seconds: float, say: Callable[[str
         tuple(call for call in calls if call.began < after),
         tuple(call for call in calls if call.began >= after),
         Watched(
-            {
-                name: [point for point in points if point[0] >= after]
-                for name, points in watched.memory.items()
-            },
-            [point for point in watched.inflight if point[0] >= after],
+            {name: _since(after, points) for name, points in watched.memory.items()},
+            _since(after, watched.inflight),
         ),
     )
 
