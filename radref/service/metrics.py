@@ -39,7 +39,9 @@ FIRST_STATEMENT_SECONDS = Histogram(
     buckets=LATENCY_BUCKETS,
 )
 INFLIGHT = Gauge("radref_inflight_requests", "Calls being served, those that wait for a place included")
-ADMISSION_REJECTED = Counter("radref_admission_rejected_total", "Calls refused because the queue was full")
+ADMISSION_REJECTED = Counter(
+    "radref_admission_rejected_total", "Calls refused because the service was full or overloaded"
+)
 RATE_LIMITED = Counter("radref_rate_limited_total", "Calls refused because their caller calls too often")
 ACCESS_REFUSED = Counter("radref_access_refused_total", "Calls refused by access control", ["reason"])
 CERTIFICATE_EXPIRY = Gauge(
@@ -100,8 +102,9 @@ def stage_timer(stage: str) -> Iterator[StageClock]:
     """Times a stage of answering: observes it in STAGE_SECONDS, also when it fails, and gives it a span.
 
     Args:
-        stage: embed, search, parents, rerank, gate, generate or validate; and retrieval: from a question to
-            its ranked passages, so embed, search, parents and rerank with the way there and back.
+        stage: embed, search, parents, rerank, gate, generate or validate; select: of a consult; and
+            retrieval: from a question to its ranked passages, so embed, search, parents and rerank with the
+            way there and back.
     """
     clock = StageClock()
     started = time.perf_counter()
